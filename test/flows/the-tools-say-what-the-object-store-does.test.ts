@@ -157,8 +157,13 @@ describe('hookline bodies check', () => {
     const key = keyOf((await post('check-lost')).eventId);
     s3.objects.delete(key);
     const orphan = { bytes: Buffer.from('{}'), sha256: '' };
-    s3.objects.set('hookline/old.json', { ...orphan, modifiedAt: new Date('2026-01-01') });
-    s3.objects.set('hookline/new.json', { ...orphan, modifiedAt: new Date() });
+    const folder = `hookline/${receiver.fixture.topic('payment-status')}`;
+    s3.objects.set(`${folder}/old.json`, { ...orphan, modifiedAt: new Date('2026-01-01') });
+    s3.objects.set(`${folder}/new.json`, { ...orphan, modifiedAt: new Date() });
+    s3.objects.set('hookline/ledger.payment-status/a.json', {
+      ...orphan,
+      modifiedAt: new Date('2026-01-01'),
+    });
     const { exitCode, out, notes } = await cli(env, 'bodies', 'check', '--json');
     expect([exitCode, JSON.parse(out)]).toMatchObject([
       1,
@@ -166,5 +171,7 @@ describe('hookline bodies check', () => {
     ]);
     expect(notes).toContain('2 that no record refers to (4 bytes): harmless');
     expect(notes).toContain('1 of them are younger than 10 minutes');
+    expect(notes).toContain('keep them');
+    expect(notes).toContain(': 1 in ledger.payment-status.');
   });
 });

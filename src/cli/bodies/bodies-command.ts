@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { ConfigError } from '../../config/env.ts';
 import type { BodyStore } from '../../object-store/body-store.ts';
-import type { ListedObject } from '../../object-store/object-store.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { CLI_GROUPS, connectBodyStore, loadConfig } from '../shell/connections.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { describeError, type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
-import { type Comparison, compareObjects, type Listing, listObjects } from './compare-objects.ts';
+import { type Comparison, compareObjects, listObjects } from './compare-objects.ts';
 import { type References, readReferences } from './read-references.ts';
 import { Unchecked } from './unchecked.ts';
+import { describeOrphans, describeOthers, findUnreferenced } from './unreferenced.ts';
 
 type Options = { verify?: boolean; json?: boolean };
 
@@ -47,35 +47,23 @@ async function compare(shell: Shell, { verify = false, json = false }: Options):
     // Before Kafka is read: an object that is stored after its listing is no orphan, and one without a record is not in it.
     const startedAt = systemClock.wall();
     const listing = await listObjects(bodies, signal);
-    const { references, missing } = await readReferences(shell, config, unread);
+    const { references, topics, missing } = await readReferences(shell, config, unread);
     const comparison = await compareObjects(references, { bodies, listing, verify, unchecked, signal });
     printRows(shell, json, comparison.rows);
     const incomplete = incompletenessOf(comparison, {
       ...{ unread: unread.count, unchecked: unchecked.count, missing: missing.length },
     });
     for (const line of incomplete) note(line);
-    const orphans = unread.count + missing.length > 0 ? null : orphansOf(listing, references);
+    const { orphans: found, others } = findUnreferenced(listing, references, bodies.address, topics);
+    const further = describeOthers(others);
+    if (further) note(further);
+    const orphans = unread.count + missing.length > 0 ? null : found;
     note(summaryOf(bodies, references, comparison, orphans && describeOrphans(orphans, startedAt)));
     if (comparison.rows.length > 0) return 1;
     return incomplete.length > 0 ? COULD_NOT_CHECK : 0;
   } finally {
     bodies.close();
   }
-}
-
-const orphansOf = (listing: Listing, references: References): ListedObject[] =>
-  [...listing].filter(([uri]) => !references.has(uri)).map(([, object]) => object);
-
-/** Longer than an event takes from its object to its record, and than clocks differ. */
-const YOUNG_MS = 10 * 60_000;
-
-function describeOrphans(orphans: readonly ListedObject[], startedAt: number): string {
-  const bytes = orphans.reduce((sum, object) => sum + object.bytes, 0);
-  const young = orphans.filter(({ modifiedAt }) => modifiedAt.getTime() > startedAt - YOUNG_MS).length;
-  const harmless = `${orphans.length} that no record refers to (${bytes} bytes): harmless, a lifecycle rule may delete them`;
-  return young === 0
-    ? harmless
-    : `${harmless}; ${young} of them are younger than 10 minutes, and their records may still come`;
 }
 
 /** A line for each reason why not everything was checked. */

@@ -23,7 +23,12 @@ export async function readReferences(
   shell: Shell,
   config: CliConfig,
   unread: Unchecked,
-): Promise<{ readonly references: References; readonly missing: readonly string[] }> {
+): Promise<{
+  readonly references: References;
+  /** Full names of those that were read. */
+  readonly topics: readonly string[];
+  readonly missing: readonly string[];
+}> {
   const kafka = connectKafka(config);
   const { prefix } = config.topics;
   const deadLetterTopic = topicName(prefix, OWN_TOPICS.deadLetter);
@@ -33,7 +38,8 @@ export async function readReferences(
   if (missing.length > 0) shell.note(`Not in Kafka, and not read: ${missing.join(', ')}`);
   const readEvent = stopAsking(createWriterReader(connectRegistry(config)));
   const found: References = new Map();
-  for (const topic of names.filter((name) => !missing.includes(name))) {
+  const topics = names.filter((name) => !missing.includes(name));
+  for (const topic of topics) {
     await readTopic(shell, { ...kafka, topic }, async (record) => {
       const at = `${topic}[${record.partition}]@${record.offset}`;
       try {
@@ -47,7 +53,7 @@ export async function readReferences(
       }
     });
   }
-  return { references: found, missing };
+  return { references: found, topics, missing };
 }
 
 /** Hands over every record that the topic holds now. Rejects where the brokers do not answer, and at Ctrl-C. */
