@@ -13,6 +13,10 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type ErrorCode, HooklineError, hasCode } from '../core/errors.ts';
+import { keepCopy, moveAside } from './damaged-copies.ts';
+import { isNotedInUse, noteClosed, noteInUse } from './in-use.ts';
+import { examineLog } from './log-damage.ts';
+import { CREATE_SQL, LOCK_SQL, NEW_FILE_SQL, OPEN_SQL, PLAIN, SEALED } from './schema.ts';
 
 /** How long to wait for another owner of the folder to end. */
 const LOCK_WAIT_MS = 2_000;
@@ -21,29 +25,95 @@ const REWRITE_BYTES = 1024 * 1024;
 /**
  * Opens the folder's database, creates it if there is none, and owns it from then on. When this returns, database and
  * folder are on the disk, and no content depends on an earlier sync that failed.
+ * @param isReopened by the process that has closed it: then a missing log was copied into its table, and lost nothing
+ * @param onDamage called where the log has lost transactions, with the path of a copy if there is one
  * @throws HooklineError SPOOL_IN_USE, SPOOL_INVALID, SPOOL_FAILING, SPOOL_FULL
  */
-export function openDatabase(dir: string): DatabaseSync {
+export function openDatabase(
+  dir: string,
+  isReopened: boolean,
+  onDamage: (copy: string | null) => void,
+): DatabaseSync {
   const path = join(dir, FILE_NAME);
+  const log = join(dir, LOG_NAME);
   let db: DatabaseSync | undefined;
   try {
     makeFolder(dir);
+    if (isLogAlone(dir)) onDamage(moveAside(log));
     makePrivate(path);
     db = new DatabaseSync(path, { timeout: LOCK_WAIT_MS });
+    db.exec(LOCK_SQL);
+    // From here on nobody else writes to the log, and it is still as it was found.
+    const { state, end } = examineLog(log);
+    if (state === 'damaged') onDamage(keepCopy(log));
+    if (state === 'empty' && !isReopened && isNotedInUse(db)) onDamage(null);
+    if (numberOf(db, 'page_count') === 0) db.exec(NEW_FILE_SQL);
     db.exec(OPEN_SQL);
-    const { user_version: format } = { ...db.prepare('PRAGMA user_version').get() };
-    if (Number(format) > SEALED)
+    const format = numberOf(db, 'user_version');
+    if (format > SEALED)
       throw new HooklineError('SPOOL_INVALID', `${path}: of a newer Hookline, format ${format}`);
-    rewrite(join(dir, LOG_NAME));
+    rewrite(log, end ?? Number.POSITIVE_INFINITY);
     // The log's directory entry must be on the disk too before anything is acknowledged.
     syncFolder(dir);
-    if (Number(format) < PLAIN) db.exec(CREATE_SQL);
+    noteInUseIfPossible(db, dir);
+    if (format < PLAIN) db.exec(CREATE_SQL);
     return db;
   } catch (error) {
-    db?.close();
+    const failure = sqliteFailure(error, dir);
+    if (db) closeAfterFailure(db, dir, failure);
+    throw failure;
+  }
+}
+
+/**
+ * Whether the log has content and the database has none. SQLite deletes such a log, and never makes one: the database's
+ * first page is on the disk before the log's first frame. So look at the log first: another process may be making both.
+ */
+function isLogAlone(dir: string): boolean {
+  if (examineLog(join(dir, LOG_NAME)).state === 'empty') return false;
+  return (statSync(join(dir, FILE_NAME), { throwIfNoEntry: false })?.size ?? 0) === 0;
+}
+
+/** On a full disk without the note: then a log that is lost is not noticed, but what is here can be published. */
+function noteInUseIfPossible(db: DatabaseSync, dir: string): void {
+  try {
+    attempt(() => noteInUse(db), dir);
+  } catch (error) {
+    if (!hasCode(error, 'SPOOL_FULL')) throw error;
+  }
+}
+
+function closeAfterFailure(db: DatabaseSync, dir: string, failure: HooklineError): void {
+  if (hasCode(failure, 'SPOOL_IN_USE')) return db.close();
+  try {
+    // SQLite deletes the log when it closes, also beside a file that it could not read.
+    if (examineLog(join(dir, LOG_NAME)).state === 'damaged') keepCopy(join(dir, LOG_NAME));
+  } catch {
+    // The first failure is the one to report.
+  }
+  closeDatabase(db, dir);
+}
+
+/** Closes the database; SQLite copies the log into it and deletes it. */
+export function closeDatabase(db: DatabaseSync, dir: string): void {
+  try {
+    if (isNotedInUse(db)) new Reserve(dir).lend(() => attempt(() => noteClosed(db), dir));
+  } catch {
+    // A failing disk may fail here too. If SQLite can delete the log all the same, the next process reports it as missing.
+  }
+  db.close();
+}
+
+function attempt<T>(work: () => T, dir: string): T {
+  try {
+    return work();
+  } catch (error) {
     throw sqliteFailure(error, dir);
   }
 }
+
+const numberOf = (db: DatabaseSync, pragma: string) =>
+  Number({ ...db.prepare(`PRAGMA ${pragma}`).get() }[pragma]);
 
 /** A new folder survives a loss of power only if its entry in its parent is synced, and so on upwards. */
 function makeFolder(dir: string): void {
@@ -64,15 +134,18 @@ function makePrivate(path: string): void {
  * unwritten pages in its page cache and marks them clean: SQLite reads them as if they were stored, but no later sync
  * writes them, and a loss of power would lose them and every later commit. The database is locked by now, so nobody
  * else writes here.
+ * @param end where zeros begin: what a loss of power has torn there would look like damage behind the next torn transaction
  */
-function rewrite(log: string): void {
+function rewrite(log: string, end: number): void {
   const file = openSync(log, 'r+');
   try {
     const chunk = Buffer.alloc(REWRITE_BYTES);
     const read = (at: number) => chunk.subarray(0, readSync(file, chunk, 0, chunk.length, at));
     let at = 0;
-    for (let bytes = read(at); bytes.length > 0; bytes = read(at))
+    for (let bytes = read(at); bytes.length > 0; bytes = read(at)) {
+      bytes.fill(0, Math.min(bytes.length, Math.max(0, end - at)));
       at += writeSync(file, bytes, 0, bytes.length, at);
+    }
     fsyncSync(file);
   } finally {
     closeSync(file);
@@ -91,71 +164,6 @@ function syncFolder(dir: string): void {
 export const FILE_NAME = 'spool.sqlite';
 /** SQLite's name for its write-ahead log. */
 export const LOG_NAME = `${FILE_NAME}-wal`;
-export const PAGE_BYTES = 4_096;
-
-/** Formats of the file. A higher one was written by a newer Hookline. */
-export const PLAIN = 1;
-/** Each row has a checksum, or a seal from a time with a sealing key. */
-export const CHECKSUMS = 2;
-/** Each row is sealed: a row without a seal was changed. */
-export const SEALED = 3;
-
-/**
- * EXCLUSIVE keeps the file's lock while the process lives: a folder has one owner, and kill -9 releases it. It also keeps
- * the index of the write-ahead log in memory, so that the volume needs no shared memory; for that it must be the first
- * statement.
- * FULL syncs the log at each commit: in WAL mode a commit survives a loss of power only with it.
- */
-const OPEN_SQL = `
-  PRAGMA locking_mode = EXCLUSIVE;
-  PRAGMA page_size = ${PAGE_BYTES};
-  PRAGMA auto_vacuum = INCREMENTAL;
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = FULL;
-  PRAGMA wal_autocheckpoint = 256;
-  PRAGMA journal_size_limit = 1048576;
-`;
-
-/** One table, with a row for each delivery as it was received. */
-const CREATE_SQL = `
-  BEGIN IMMEDIATE;
-  CREATE TABLE IF NOT EXISTS deliveries (
-    id INTEGER PRIMARY KEY,
-    ref TEXT NOT NULL,
-    subscription_id TEXT NOT NULL,
-    media_type TEXT NOT NULL,
-    received_at INTEGER NOT NULL,
-    traceparent TEXT,
-    key_id TEXT,
-    proof BLOB,
-    body BLOB NOT NULL
-  ) STRICT;
-  PRAGMA user_version = ${CHECKSUMS};
-  COMMIT;
-`;
-
-/** The columns that format 1 does not have. */
-export const ADD_COLUMNS_SQL = `
-  BEGIN IMMEDIATE;
-  ALTER TABLE deliveries ADD COLUMN key_id TEXT;
-  ALTER TABLE deliveries ADD COLUMN proof BLOB;
-  COMMIT;
-`;
-
-/** A row as it is read. The driver throws at an integer beyond 2^53, so a changed time is limited; its proof shows the change. */
-export const COLUMNS_SQL = `id, ref, subscription_id AS subscriptionId, media_type AS mediaType,
-  max(-9007199254740991, min(9007199254740991, received_at)) AS receivedAt, traceparent, key_id AS keyId, proof, body`;
-
-export const INSERT_SQL = `
-  INSERT INTO deliveries (id, ref, subscription_id, media_type, received_at, traceparent, key_id, proof, body)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-`;
-
-/** Of the rows from an id on: how many were received from one time to another, and the first that is younger. */
-export const COUNT_LATE_SQL = `
-  SELECT total(received_at >= ? AND received_at < ?) AS late, min(CASE WHEN received_at >= ? THEN id END) AS next
-  FROM deliveries WHERE id >= ?
-`;
 
 /** SQLite's primary result codes (sqlite.org/rescode.html) that mean anything else than a failing disk. */
 const CODES: Readonly<Record<number, ErrorCode>> = {
@@ -220,12 +228,12 @@ const VACUUM_PAGES = 512;
 
 /** Returns free pages to the disk. */
 export function vacuum(db: DatabaseSync, freePages: number, dir: string): void {
-  try {
+  attempt(() => {
+    noteClosed(db);
     for (let left = freePages; left > 0; left -= VACUUM_PAGES) {
       db.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);
       db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     }
-  } catch (error) {
-    throw sqliteFailure(error, dir);
-  }
+    noteInUse(db);
+  }, dir);
 }

@@ -1,38 +1,38 @@
-import { closeSync, constants, copyFileSync, openSync, readSync } from 'node:fs';
-import { PAGE_BYTES } from './database.ts';
+import { closeSync, openSync, readSync } from 'node:fs';
 
 const HEADER_BYTES = 32;
+/** Of the header, the bytes that its checksum covers. */
+const SUMMED_BYTES = 24;
 const FRAME_HEADER_BYTES = 24;
-const FRAME_BYTES = FRAME_HEADER_BYTES + PAGE_BYTES;
 /** The lowest bit says in which order the checksums read their words. */
 const MAGIC = 0x377f0682;
 
 /**
- * Whether transactions stand behind damage in the write-ahead log. SQLite recovers what is in front of the first frame
- * that is not valid, and says nothing of the rest. Each transaction is synced before the next one begins: what a loss of
- * power tears is the last one, which nobody was told of, and no other stands behind it.
+ * What the write-ahead log is to SQLite. `empty`: there is none, or no whole frame in it. `damaged`: SQLite says nothing
+ * and recovers only what is in front of the damage; all of it is behind a damaged header.
+ */
+export type LogState = 'empty' | 'sound' | 'damaged';
+
+/** @property end the offset behind the last transaction that SQLite recovers; null where it does not read the frames */
+export type ExaminedLog = { readonly state: LogState; readonly end: number | null };
+
+/**
+ * Looks for damage that no loss of power explains. SQLite syncs a header before the first frame behind it, and writes it
+ * within one sector: with frames behind it, it is the old one or the new one. Each transaction is synced before the next
+ * one begins: what a loss of power tears is the last one, which nobody was told of, and no other stands behind it.
  * The format: https://sqlite.org/fileformat2.html#the_write_ahead_log
  */
-export function isLogDamaged(log: string): boolean {
+export function examineLog(log: string): ExaminedLog {
   const file = openLog(log);
-  if (file === null) return false;
+  if (file === null) return { state: 'empty', end: null };
   try {
-    const header = Buffer.alloc(HEADER_BYTES);
-    if (readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return false;
-    const magic = header.readUInt32BE(0);
-    if ((magic & ~1) !== MAGIC || header.readUInt32BE(8) !== PAGE_BYTES) return false;
-    return hasTransactionsBehindDamage(file, header, (magic & 1) === 1);
+    // A byte more: whether anything stands behind the header.
+    const start = Buffer.alloc(HEADER_BYTES + 1);
+    if (readSync(file, start, 0, start.length, 0) < start.length) return { state: 'empty', end: null };
+    const header = start.subarray(0, HEADER_BYTES);
+    return isSound(header) ? examineFrames(file, header) : { state: 'damaged', end: null };
   } finally {
     closeSync(file);
-  }
-}
-
-/** Keeps a copy of the log, unless there is one of an earlier start; SQLite overwrites it. */
-export function keepCopy(log: string): void {
-  try {
-    copyFileSync(log, `${log}.damaged`, constants.COPYFILE_EXCL);
-  } catch {
-    // No space, or there is one: what can be read is to be published all the same.
   }
 }
 
@@ -44,29 +44,43 @@ function openLog(log: string): number | null {
   }
 }
 
-function hasTransactionsBehindDamage(file: number, header: Buffer, isBigEndian: boolean): boolean {
+const isBigEndian = (header: Buffer): boolean => (header.readUInt32BE(0) & 1) === 1;
+
+/** Whether SQLite accepts it. */
+function isSound(header: Buffer): boolean {
+  const pageBytes = header.readUInt32BE(8);
+  const isPageSize = pageBytes >= 512 && pageBytes <= 65_536 && (pageBytes & (pageBytes - 1)) === 0;
+  if ((header.readUInt32BE(0) & ~1) !== MAGIC || !isPageSize) return false;
+  const [first, second] = sumOf(header.subarray(0, SUMMED_BYTES), [0, 0], isBigEndian(header));
+  return first === header.readUInt32BE(24) && second === header.readUInt32BE(28);
+}
+
+function examineFrames(file: number, header: Buffer): ExaminedLog {
+  const isBig = isBigEndian(header);
   const salts = header.subarray(16, 24);
-  const frame = Buffer.alloc(FRAME_BYTES);
+  const frame = Buffer.alloc(FRAME_HEADER_BYTES + header.readUInt32BE(8));
   let sums: Sums = [header.readUInt32BE(24), header.readUInt32BE(28)];
   let isBad = false;
   /** A transaction has ended behind the damage, or with it. */
   let isOver = false;
-  for (let at = HEADER_BYTES; readSync(file, frame, 0, FRAME_BYTES, at) === FRAME_BYTES; at += FRAME_BYTES) {
+  let at = HEADER_BYTES;
+  let end = at;
+  for (; readSync(file, frame, 0, frame.length, at) === frame.length; at += frame.length) {
     const isOurs = frame.subarray(8, 16).equals(salts);
+    const summed = sumOf(frame.subarray(FRAME_HEADER_BYTES), sumOf(frame.subarray(0, 8), sums, isBig), isBig);
+    // Behind damage, what was there before a torn frame may look like its header: it goes on from the frame before it.
+    sums = [frame.readUInt32BE(16), frame.readUInt32BE(20)];
+    const isWhole = isOurs && summed[0] === sums[0] && summed[1] === sums[1];
     if (!isBad) {
-      sums = sumOf(
-        frame.subarray(FRAME_HEADER_BYTES),
-        sumOf(frame.subarray(0, 8), sums, isBigEndian),
-        isBigEndian,
-      );
-      isBad = !isOurs || frame.readUInt32BE(16) !== sums[0] || frame.readUInt32BE(20) !== sums[1];
+      isBad = !isWhole;
       if (isBad) isOver = isOurs && isCommit(frame);
-    } else if (isOurs) {
-      if (isOver) return true;
+      else if (isCommit(frame)) end = at + frame.length;
+    } else if (isWhole) {
+      if (isOver) return { state: 'damaged', end };
       isOver = isCommit(frame);
     }
   }
-  return false;
+  return { state: at === HEADER_BYTES ? 'empty' : 'sound', end };
 }
 
 /** The last frame of a transaction has the size of the database. */
@@ -74,11 +88,11 @@ const isCommit = (frame: Buffer): boolean => frame.readUInt32BE(4) !== 0;
 
 type Sums = [number, number];
 
-function sumOf(bytes: Buffer, [first, second]: Sums, isBigEndian: boolean): Sums {
+function sumOf(bytes: Buffer, [first, second]: Sums, isBig: boolean): Sums {
   let [a, b] = [first, second];
   for (let at = 0; at < bytes.length; at += 8) {
-    a = (a + (isBigEndian ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at)) + b) >>> 0;
-    b = (b + (isBigEndian ? bytes.readUInt32BE(at + 4) : bytes.readUInt32LE(at + 4)) + a) >>> 0;
+    a = (a + (isBig ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at)) + b) >>> 0;
+    b = (b + (isBig ? bytes.readUInt32BE(at + 4) : bytes.readUInt32LE(at + 4)) + a) >>> 0;
   }
   return [a, b];
 }

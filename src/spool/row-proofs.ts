@@ -9,7 +9,8 @@ import {
   type SealingKeys,
   sealRow,
 } from '../crypto/sealing.ts';
-import { ADD_COLUMNS_SQL, CHECKSUMS, COLUMNS_SQL, PLAIN, SEALED, sqliteFailure } from './database.ts';
+import { sqliteFailure } from './database.ts';
+import { ADD_COLUMNS_SQL, CHECKSUMS, COLUMNS_SQL, PLAIN, SEALED } from './schema.ts';
 import type { SpoolRow } from './spool-row.ts';
 
 /** A row of the table. */

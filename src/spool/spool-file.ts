@@ -1,20 +1,10 @@
-import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { hasCode } from '../core/errors.ts';
 import { releaseBytes } from '../core/release-bytes.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
-import {
-  COLUMNS_SQL,
-  COUNT_LATE_SQL,
-  INSERT_SQL,
-  LOG_NAME,
-  openDatabase,
-  Reserve,
-  sqliteFailure,
-  vacuum,
-} from './database.ts';
-import { isLogDamaged, keepCopy } from './log-damage.ts';
+import { closeDatabase, openDatabase, Reserve, sqliteFailure, vacuum } from './database.ts';
 import { RowProofs, type TableRow, upgradeRows } from './row-proofs.ts';
+import { COLUMNS_SQL, COUNT_LATE_SQL, INSERT_SQL } from './schema.ts';
 import type { LateCount, ReadLimits, SpoolCounts, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
 import { SpoolSpace } from './spool-space.ts';
 
@@ -48,27 +38,36 @@ export class SpoolFile {
   #keyMissing: number;
   /** Rows that had no seal when the file was opened. */
   readonly #unproven: number;
-  readonly #isDamaged: boolean;
+  #isDamaged = false;
+  #damagedCopy: string | null = null;
   /** The first row that can be opened; reads begin here. */
   readonly #firstId: number;
 
-  /** @param nextId the value of the previous SpoolFile of this folder, so that no id is used twice */
+  /**
+   * @param nextId the value of the previous SpoolFile of this folder, so that no id is used twice
+   * @param isReopened whether this process has had the file open before
+   */
   constructor(options: {
     dir: string;
     maxBytes: number;
     nextId?: number;
+    isReopened?: boolean;
     sealingKeys?: SealingKeys | undefined;
   }) {
     this.#dir = options.dir;
     this.#reserve = new Reserve(options.dir);
-    this.#isDamaged = isLogDamaged(join(options.dir, LOG_NAME));
-    if (this.#isDamaged) keepCopy(join(options.dir, LOG_NAME));
-    this.#db = this.#reserve.lend(() => openDatabase(options.dir));
+    // Outlives a second try, which finds the log as the first one has left it.
+    const onDamage = (copy: string | null) => {
+      this.#isDamaged = true;
+      this.#damagedCopy ??= copy;
+    };
+    const { dir, isReopened = false } = options;
+    this.#db = this.#reserve.lend(() => openDatabase(dir, isReopened, onDamage));
     this.#space = new SpoolSpace(this.#db, this.#reserve, options);
     this.#proofs = new RowProofs(options.sealingKeys);
     const { openable } = this.#proofs;
     try {
-      this.#unproven = this.#reserve.lend(() => upgradeRows(this.#db, this.#proofs, options.dir));
+      this.#unproven = this.#reserve.lend(() => upgradeRows(this.#db, this.#proofs, dir));
       const { count, last, locked } = this.#row(
         `SELECT count(*) AS count, max(id) AS last, total(NOT ${openable}) AS locked FROM deliveries`,
       );
@@ -86,8 +85,8 @@ export class SpoolFile {
       this.#delete = this.#db.prepare('DELETE FROM deliveries WHERE id = ?');
       this.#isLocked = this.#db.prepare(`SELECT NOT ${openable} AS locked FROM deliveries WHERE id = ?`);
     } catch (error) {
-      this.#db.close();
-      throw sqliteFailure(error, options.dir);
+      closeDatabase(this.#db, dir);
+      throw sqliteFailure(error, dir);
     }
   }
 
@@ -177,8 +176,13 @@ export class SpoolFile {
 
   /** What memory knows: also of a disk that cannot be read it is true of what was acknowledged. */
   get counts(): SpoolCounts {
-    const [unproven, isDamaged] = [this.#unproven, this.#isDamaged];
-    return { rows: this.#rows, keyMissing: this.#keyMissing, unproven, isDamaged };
+    return {
+      rows: this.#rows,
+      keyMissing: this.#keyMissing,
+      unproven: this.#unproven,
+      isDamaged: this.#isDamaged,
+      damagedCopy: this.#damagedCopy,
+    };
   }
 
   state(): SpoolCounts & Pick<SpoolState, 'bytes' | 'oldestAt'> {
@@ -196,7 +200,7 @@ export class SpoolFile {
   }
 
   close(): void {
-    this.#db.close();
+    closeDatabase(this.#db, this.#dir);
   }
 
   #transaction(work: () => void): void {

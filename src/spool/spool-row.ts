@@ -5,6 +5,7 @@ import {
   type VerifiedDelivery,
 } from '../core/delivery.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
+import { MAX_COPIES } from './damaged-copies.ts';
 
 /** A delivery as it is sent to the spool's thread and stored in its table. */
 export type SpoolRow = {
@@ -30,22 +31,29 @@ export type SpoolState = {
   readonly keyMissing: number;
   /** Rows that had no seal when the file was opened although there is a key: nothing proves where they come from. */
   readonly unproven: number;
-  /** Whether rows stood behind damage in its log when the file was opened: they are lost to it. */
+  /** Whether its log was damaged, missing or without its database when the file was opened: rows in it are lost. */
   readonly isDamaged: boolean;
+  /** Where a copy of that log is; null where there is none. */
+  readonly damagedCopy: string | null;
   /** Rows that `count-late` has found since the process started, drained since or not. */
   readonly late: number;
 };
 
 /** Those of its numbers that a process keeps while it has the file open. */
-export type SpoolCounts = Pick<SpoolState, 'rows' | 'keyMissing' | 'unproven' | 'isDamaged'>;
+export type SpoolCounts = Pick<SpoolState, 'rows' | 'keyMissing' | 'unproven' | 'isDamaged' | 'damagedCopy'>;
 
 /** What is said of `unproven` rows. */
 export const HAD_NO_SEAL =
   'deliveries in the spool had no seal: unless SEALING_KEY_FILE is new, find out who can write to the volume';
 
 /** What is said where `isDamaged`. */
-export const WAS_DAMAGED =
-  'the log of the spool was damaged: deliveries that were answered 200 are lost to it; a copy is beside it (.damaged), and the provider can replay them';
+export function damageText({ damagedCopy }: Pick<SpoolState, 'damagedCopy'>): string {
+  const copy =
+    damagedCopy === null
+      ? `there is no copy of it: it was missing, or there was no space, or there are ${MAX_COPIES} copies (.damaged), which you can move away`
+      : `a copy is in ${damagedCopy}`;
+  return `the log of the spool was damaged, missing or without its database: deliveries that were answered 200 are lost with it; ${copy}. Have the provider replay the time of the outage.`;
+}
 
 /** What the counts so far have found: each row counts once. */
 export type LateCount = {

@@ -2,7 +2,8 @@ import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { HooklineError } from '../core/errors.ts';
-import { FILE_NAME, LOG_NAME, PAGE_BYTES, RESERVE_BYTES, type Reserve } from './database.ts';
+import { FILE_NAME, LOG_NAME, RESERVE_BYTES, type Reserve } from './database.ts';
+import { PAGE_BYTES } from './schema.ts';
 
 /** The space that an open file of the spool has: on its volume, and by SPOOL_MAX_BYTES. */
 export class SpoolSpace {

@@ -5,7 +5,7 @@ import { HooklineError } from '../core/errors.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { WorkerCalls, type WorkerDeps } from '../runtime/worker-calls.ts';
-import { FILE_NAME } from './database.ts';
+import { FILE_NAME, LOG_NAME } from './database.ts';
 import {
   type ReadLimits,
   type SpoolAnswer,
@@ -50,11 +50,13 @@ const EMPTY: SpoolState = {
   keyMissing: 0,
   unproven: 0,
   isDamaged: false,
+  damagedCopy: null,
   late: 0,
 };
 
-/** Whether the folder has a spool; opening one would create it. */
-export const hasSpool = (dir: string): boolean => existsSync(join(dir, FILE_NAME));
+/** Whether the folder has a spool, or a log that has lost its database; opening one would create it. */
+export const hasSpool = (dir: string): boolean =>
+  [FILE_NAME, LOG_NAME].some((name) => existsSync(join(dir, name)));
 
 /** The durable first-in-first-out queue of verified deliveries. A thread of its own owns its file. */
 export class Spool {

@@ -1,13 +1,26 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { LOG_NAME } from '../../src/spool/database.ts';
-import { Spool } from '../../src/spool/spool.ts';
+import { MAX_COPIES } from '../../src/spool/damaged-copies.ts';
+import { FILE_NAME, LOG_NAME } from '../../src/spool/database.ts';
+import { hasSpool, Spool } from '../../src/spool/spool.ts';
+import { damageText } from '../../src/spool/spool-row.ts';
 import { verified } from '../support/delivery-parts.ts';
 
 const ROWS = 20;
+const HEADER_BYTES = 32;
 const FRAME_BYTES = 24 + 4_096;
 
 let dir: string;
@@ -16,24 +29,30 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
+const inDead = (name: string) => join(dir, 'dead', name);
+
 const open = (name: string) =>
   Spool.open({ clock: systemClock, dir: join(dir, name), maxBytes: 64 * 1024 ** 2, onDeath() {} });
 
-/** What a process that was killed has left: twenty transactions in the log. */
-async function killed(): Promise<string> {
+/** Appends rows to a spool, and copies what a process that is killed then leaves of it to `dead`. */
+async function killed({ from = 'alive', rows = ROWS } = {}): Promise<string> {
   await using stack = new AsyncDisposableStack();
-  const spool = await open('alive');
+  const spool = await open(from);
   stack.defer(() => spool.close());
-  for (let n = 1; n <= ROWS; n++) await spool.append(verified(`{"n":${n}}`));
-  cpSync(join(dir, 'alive'), join(dir, 'dead'), { recursive: true });
-  return join(dir, 'dead', LOG_NAME);
+  for (let n = 1; n <= rows; n++) await spool.append(verified(`{"n":${n}}`));
+  cpSync(join(dir, from), join(dir, 'copied'), { recursive: true });
+  rmSync(join(dir, 'dead'), { recursive: true, force: true });
+  cpSync(join(dir, 'copied'), join(dir, 'dead'), { recursive: true });
+  rmSync(join(dir, 'copied'), { recursive: true });
+  return inDead(LOG_NAME);
 }
 
 async function opened(log: string) {
   const spool = await open('dead');
-  const { rows, isDamaged } = spool.state;
+  const { rows, isDamaged, damagedCopy } = spool.state;
   await spool.close();
-  return { rows, isDamaged, isKept: existsSync(`${log}.damaged`) };
+  const isKept = damagedCopy === `${log}.damaged` && existsSync(damagedCopy);
+  return { rows, isDamaged, isKept };
 }
 
 function flipBit(log: string, at: number): void {
@@ -41,6 +60,8 @@ function flipBit(log: string, at: number): void {
   bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
   writeFileSync(log, bytes);
 }
+
+const copies = () => readdirSync(join(dir, 'dead')).filter((name) => name.includes('.damaged'));
 
 describe('the log of a spool', () => {
   it('that is whole is not damaged, nor is one whose end a loss of power has torn', async () => {
@@ -68,5 +89,114 @@ describe('the log of a spool', () => {
     expect(rows).toBeLessThan(ROWS);
     expect([isDamaged, isKept]).toEqual([true, true]);
     expect(readFileSync(`${log}.damaged`).length).toBe(bytes.length);
+  });
+
+  it.each([
+    ['magic', 0],
+    ['version', 7],
+    ['page size', 10],
+    ['checkpoint sequence', 12],
+    ['first salt', 16],
+    ['second salt', 23],
+    ['first checksum', 24],
+    ['second checksum', 31],
+  ])('whose header is damaged (%s) says so, and is kept', async (_, at) => {
+    const log = await killed();
+    flipBit(log, at);
+    const damaged = readFileSync(log);
+    expect(await opened(log)).toEqual({ rows: 0, isDamaged: true, isKept: true });
+    expect(readFileSync(`${log}.damaged`).equals(damaged)).toBe(true);
+    // What is appended from now on is not behind the old damage.
+    expect(await opened(await killed({ from: 'dead' }))).toMatchObject({ rows: ROWS, isDamaged: false });
+  });
+
+  it('whose first sector has only zeros says so, and is kept', async () => {
+    const log = await killed();
+    writeFileSync(log, readFileSync(log).fill(0, 0, 512));
+    expect(await opened(log)).toEqual({ rows: 0, isDamaged: true, isKept: true });
+  });
+
+  it.each(['missing', 'empty'])('whose database is %s is kept, and says so', async (how) => {
+    const log = await killed();
+    const whole = readFileSync(log);
+    if (how === 'missing') rmSync(inDead(FILE_NAME));
+    else truncateSync(inDead(FILE_NAME));
+    expect(hasSpool(join(dir, 'dead'))).toBe(true);
+    expect(await opened(log)).toEqual({ rows: 0, isDamaged: true, isKept: true });
+    expect(readFileSync(`${log}.damaged`).equals(whole)).toBe(true);
+  });
+
+  it.each([
+    ['missing', null],
+    ['empty', 0],
+    ['shorter than its header', 20],
+    ['shorter than a frame', HEADER_BYTES + FRAME_BYTES - 1],
+  ])('that is %s after a kill says so; the rows of the database remain', async (_, bytes) => {
+    const log = await killed({ rows: 500 });
+    if (bytes === null) rmSync(log);
+    else truncateSync(log, bytes);
+    const { rows, isDamaged } = await opened(log);
+    expect(isDamaged).toBe(true);
+    expect(rows).toBeGreaterThan(100);
+    expect(rows).toBeLessThan(500);
+    expect(await opened(log)).toMatchObject({ rows, isDamaged: false });
+  });
+
+  it('that is missing after a stop, or beside a file of an older Hookline, is not damaged', async () => {
+    await (await open('dead')).close();
+    expect(existsSync(inDead(LOG_NAME))).toBe(false);
+    expect(await opened(inDead(LOG_NAME))).toMatchObject({ isDamaged: false });
+    const log = await killed();
+    const older = new DatabaseSync(inDead(FILE_NAME));
+    older.exec('PRAGMA application_id = 0');
+    older.close();
+    expect(await opened(log)).toMatchObject({ rows: ROWS, isDamaged: false });
+  });
+
+  it('that SQLite began anew, and a loss of power left without a frame, is not damaged', async () => {
+    const log = await killed();
+    // Another header than that of the frames, and a right one.
+    const other = await killed({ from: 'other', rows: 1 }).then((path) => readFileSync(path));
+    const bytes = readFileSync(await killed({ from: 'third' }));
+    other.copy(bytes, 0, 0, HEADER_BYTES);
+    writeFileSync(log, bytes);
+    expect(await opened(log)).toMatchObject({ isDamaged: false });
+  });
+});
+
+describe('the copies of damaged logs', () => {
+  /** As a process that is killed during the next outage leaves it, with damage. */
+  async function damagedAgain(rows: number): Promise<Buffer> {
+    const log = await killed({ from: existsSync(join(dir, 'dead')) ? 'dead' : 'alive', rows });
+    flipBit(log, HEADER_BYTES + FRAME_BYTES + 100);
+    return readFileSync(log);
+  }
+
+  it('are those of each incident, the last one as .damaged, up to five; then none, and the text says so', async () => {
+    const log = inDead(LOG_NAME);
+    const incidents: Buffer[] = [];
+    for (let n = 0; n < MAX_COPIES; n++) {
+      incidents.push(await damagedAgain(ROWS + n));
+      expect(await opened(log)).toMatchObject({ isDamaged: true, isKept: true });
+      expect(readFileSync(`${log}.damaged`).equals(incidents[n] ?? Buffer.alloc(0))).toBe(true);
+    }
+    expect(copies()).toHaveLength(MAX_COPIES);
+    expect(readFileSync(`${log}.damaged-2`).equals(incidents[0] ?? Buffer.alloc(0))).toBe(true);
+    const before = copies().map((name) => readFileSync(inDead(name)));
+    await damagedAgain(ROWS);
+    const spool = await open('dead');
+    expect(spool.state).toMatchObject({ isDamaged: true, damagedCopy: null });
+    expect(damageText(spool.state)).toContain('there is no copy of it');
+    await spool.close();
+    expect(copies().map((name) => readFileSync(inDead(name)))).toEqual(before);
+  });
+
+  it('are one for the same content', async () => {
+    const bytes = await damagedAgain(ROWS);
+    const log = inDead(LOG_NAME);
+    expect(await opened(log)).toMatchObject({ isDamaged: true, isKept: true });
+    writeFileSync(log, bytes);
+    expect(await opened(log)).toMatchObject({ isDamaged: true, isKept: true });
+    expect(copies()).toEqual([`${LOG_NAME}.damaged`]);
   });
 });

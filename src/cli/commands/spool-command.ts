@@ -9,7 +9,7 @@ import { drainSpool } from '../../delivery/store/drain-spool.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { retry, STARTUP_BACKOFF } from '../../runtime/retry.ts';
 import { hasSpool, Spool } from '../../spool/spool.ts';
-import { HAD_NO_SEAL, WAS_DAMAGED } from '../../spool/spool-row.ts';
+import { damageText, HAD_NO_SEAL } from '../../spool/spool-row.ts';
 import {
   type Config,
   connectKafka,
@@ -80,7 +80,7 @@ async function withSpool(
   died.catch(() => {});
   const spool = await Spool.open({ clock: systemClock, dir, maxBytes, sealingKeys, onDeath });
   const { unproven, isDamaged } = spool.state;
-  if (isDamaged) shell.note(WAS_DAMAGED);
+  if (isDamaged) shell.note(damageText(spool.state));
   if (unproven > 0) shell.note(`${unproven} ${HAD_NO_SEAL}`);
   try {
     return await Promise.race([work(spool, dir), died]);

@@ -10,7 +10,7 @@ import type { Metrics } from '../../runtime/metrics.ts';
 import type { ProcessContext } from '../../runtime/process-shell.ts';
 import { type LiveSealingKeys, sealingKeysNow } from '../../runtime/sealing-key-file.ts';
 import { Spool } from '../../spool/spool.ts';
-import { HAD_NO_SEAL, WAS_DAMAGED } from '../../spool/spool-row.ts';
+import { damageText, HAD_NO_SEAL } from '../../spool/spool-row.ts';
 import type { AcceptPorts } from '../accept-delivery.ts';
 import { objectFirst } from '../claim-check.ts';
 import type { DeliveryPorts, StorePublisher } from '../ports.ts';
@@ -118,7 +118,8 @@ export async function openSpool(
       "SEALING_KEY_FILE is not set: the spool's rows are stored as they were received, with a checksum only",
     );
   reportMissingKeys(logger, spool);
-  reportAtStart(logger, spool);
+  reportUnproven(logger, spool);
+  reportDamage(logger, spool);
   return spool;
 }
 
@@ -146,11 +147,21 @@ export async function openWithLiveKeys(
   return spool;
 }
 
-/** What was found when the spool was opened. Rows without a seal were written without SEALING_KEY_FILE, by an older Hookline, or by somebody who can write to the volume. */
-function reportAtStart(logger: Logger, { state: { unproven, isDamaged } }: Pick<Spool, 'state'>): void {
-  if (isDamaged) logger.error(WAS_DAMAGED);
+/** Rows without a seal were written without SEALING_KEY_FILE, by an older Hookline, or by somebody who can write to the volume. */
+function reportUnproven(logger: Logger, { state: { unproven } }: Pick<Spool, 'state'>): void {
   if (unproven === 0) return;
   logger.warn({ deliveries: unproven }, HAD_NO_SEAL);
+}
+
+/** Reports a damaged log once: at the start, or when the file was opened again after a failure of the disk. */
+export function reportDamage(logger: Pick<Logger, 'error'>, spool: Pick<Spool, 'state' | 'onCounted'>): void {
+  let wasDamaged = false;
+  const report = () => {
+    if (spool.state.isDamaged && !wasDamaged) logger.error(damageText(spool.state));
+    wasDamaged = spool.state.isDamaged;
+  };
+  spool.onCounted(report);
+  report();
 }
 
 function reportMissingKeys(logger: Logger, spool: Pick<Spool, 'state'>): void {

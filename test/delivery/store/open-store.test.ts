@@ -2,7 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { openSpool, openStore, openWithLiveKeys } from '../../../src/delivery/store/open-store.ts';
+import {
+  openSpool,
+  openStore,
+  openWithLiveKeys,
+  reportDamage,
+} from '../../../src/delivery/store/open-store.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { Spool } from '../../../src/spool/spool.ts';
@@ -71,6 +76,24 @@ it('deliveries in the spool that had no seal are told of, once', async () => {
       .map(({ deliveries }) => deliveries);
   };
   expect([await warnings(), await warnings()]).toEqual([[1], []]);
+});
+
+it('a damaged log is an error once, also where the file was opened again', () => {
+  const { logger, lines } = capturedLog();
+  const state = { isDamaged: false, damagedCopy: null as string | null };
+  const listeners: (() => void)[] = [];
+  const spool = { state, onCounted: (listener: () => void) => void listeners.push(listener) };
+  reportDamage(logger, spool as never);
+  const texts = () => {
+    for (const listener of listeners) listener();
+    return lines().map(({ msg }) => `${msg}`);
+  };
+  expect(texts()).toEqual([]);
+  Object.assign(state, { isDamaged: true, damagedCopy: '/spool/log.damaged' });
+  expect(texts()).toEqual([
+    expect.stringContaining('a copy is in /spool/log.damaged. Have the provider replay'),
+  ]);
+  expect(texts()).toHaveLength(1);
 });
 
 it('keys that change while the spool is opened are used, and those that change later', async () => {

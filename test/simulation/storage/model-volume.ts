@@ -125,7 +125,7 @@ export function openRows(rows: readonly TableRow[], keys: SealingKeys | undefine
   return rows.flatMap((row) => Buffer.from(proofs.bodyOf(row) ?? []));
 }
 
-const AT_START = { unproven: 0, isDamaged: false };
+const AT_START = { unproven: 0, isDamaged: false, damagedCopy: null };
 
 /** What {@link SpoolFile} does with a file of SQLite, on a model volume; rows are sealed or have checksums as there. */
 export class ModelSpoolFile implements OpenFile {
