@@ -1,7 +1,7 @@
 import { LARGE_BODY_BYTES } from '../../core/delivery.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { ByteSemaphore } from './byte-semaphore.ts';
-import { type OpenBody, PROVEN } from './open-bodies.ts';
+import type { OpenBody } from './open-bodies.ts';
 
 /** What came in one chunk is charged with nothing: no more of it than this waits for the end of a turn. */
 const TOGETHER_BYTES = 4 * 1024 ** 2;
@@ -14,7 +14,6 @@ const TOGETHER_BYTES = 4 * 1024 ** 2;
 export class ArrivingMemory {
   readonly bytes: ByteSemaphore;
   readonly #clock: Clock;
-  #n = 0;
   /** Bodies that have arrived in this turn, and how many bytes they have. */
   #together: PromiseWithResolvers<void> | undefined;
   #togetherBytes = 0;
@@ -71,12 +70,11 @@ export class ArrivingMemory {
   }
 
   /**
-   * Waits for all that the body may still need, proven ones first.
+   * Waits for all that the body may still need: proven ones first.
    * @throws HooklineError NO_ROOM, and the reason of `gone`
    */
   async reserve(body: OpenBody, bytes: number, waitMs: number, gone: AbortSignal): Promise<void> {
-    const ticket = { tag: body.class === PROVEN ? 0 : 1, n: this.#n++ };
-    await this.bytes.acquire(bytes, waitMs, gone, { ticket, class: body.class });
+    await this.bytes.acquire(bytes, waitMs, gone, { class: body.class });
     body.charged += bytes;
     body.reserved += bytes;
   }

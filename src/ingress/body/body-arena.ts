@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { collectGarbage } from '../../runtime/v8-flags.ts';
-import { AdmissionQueue, type Lack, type Waiter } from './byte-semaphore.ts';
+import { AdmissionQueue, type Lack, type Waiter } from './admission-queue.ts';
 import { TakenBytes } from './memory-shares.ts';
 
 /** After the last body the memory is kept for this long. */
@@ -49,8 +49,8 @@ export class BodyArena {
   }
 
   /** What is missing for the first ones: all of a piece, as what is free may be in pieces that are too small. */
-  lacks(now: number): Lack[] {
-    return this.#queue.lacks(now, () => 0).map((lack) => ({ ...lack, bytes: lack.forFirst }));
+  *lacks(now: number): Generator<Lack> {
+    for (const lack of this.#queue.lacks(now, () => 0)) yield { ...lack, bytes: lack.forFirst };
   }
 
   /** Gives back what `acquire` gave, when it is not read any more. */

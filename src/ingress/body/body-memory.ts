@@ -1,11 +1,12 @@
 import { HooklineError } from '../../core/errors.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Lack } from './admission-queue.ts';
 import { ArrivingMemory } from './arriving-memory.ts';
 import { BodyArena } from './body-arena.ts';
-import { ByteSemaphore, type Lack, type Ticket } from './byte-semaphore.ts';
+import { ByteSemaphore } from './byte-semaphore.ts';
 import { isLarger, type MemoryShares, WORK_FACTOR } from './memory-shares.ts';
 import { type BodyClass, chooseVictims, OpenBodies, type OpenBody, PROVEN, UNPROVEN } from './open-bodies.ts';
-import { FIRST_TICKET, type Pace, Throttle } from './throttle.ts';
+import { type Pace, Throttle, type Ticket } from './throttle.ts';
 
 export type BodyMemoryOptions = MemoryShares & {
   /** How long a body waits for memory, at the most. */
@@ -122,7 +123,7 @@ export class BodyMemory {
 
   /** Lets a large body in: there will be memory for it. @throws HooklineError NO_ROOM, or the reason of `gone` */
   async acquireLarge(body: OpenBody, bytes: number, ticket: Ticket, gone: AbortSignal): Promise<void> {
-    const entered = this.large.acquire(bytes, this.#waitMs, gone, { ticket, class: body.class });
+    const entered = this.large.acquire(bytes, this.#waitMs, gone, { cost: ticket.cost, class: body.class });
     this.#watchQueues();
     await entered;
     body.large = bytes;
@@ -145,7 +146,7 @@ export class BodyMemory {
   async awaitWork(bytes: number): Promise<() => void> {
     const all = WORK_FACTOR * bytes;
     // Slow bodies of proven senders are not ended for it.
-    const by = { ticket: FIRST_TICKET, class: UNPROVEN, stuckClass: PROVEN };
+    const by = { cost: Number.NEGATIVE_INFINITY, class: UNPROVEN, stuckClass: PROVEN };
     const entered = this.large.acquire(all, Number.POSITIVE_INFINITY, undefined, by);
     this.#watchQueues();
     await entered;
@@ -168,7 +169,7 @@ export class BodyMemory {
   async pieceFor(body: OpenBody, ticket: Ticket, gone: AbortSignal): Promise<Buffer> {
     await this.throttle.firstTurn(ticket, gone);
     // It was let in: it waits for those before it, for as long as these arrive.
-    const entered = this.#arena.acquire(body.large, gone, { ticket, class: body.class });
+    const entered = this.#arena.acquire(body.large, gone, { cost: ticket.cost, class: body.class });
     this.#watchQueues();
     const piece = await entered;
     body.piece = piece.length;
@@ -179,7 +180,7 @@ export class BodyMemory {
     this.#arena.release(into);
   }
 
-  /** While something waits: ends slow bodies that hold what the first one needs. */
+  /** While something waits: ends slow bodies that hold what the first ones need. */
   check(): void {
     const now = this.#clock.now();
     for (const lack of this.arriving.bytes.lacks(now)) this.#relieve(ARRIVING, lack, now, 'same');

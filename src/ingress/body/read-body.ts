@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { HooklineError } from '../../core/errors.ts';
 import type { BodyMemory } from './body-memory.ts';
-import type { Ticket } from './byte-semaphore.ts';
 import { costOf } from './counted-request.ts';
 import type { ConnectionTrust } from './open-bodies.ts';
 import { type BodyClass, CANNOT_PASS, type OpenBody } from './open-bodies.ts';
 import { Pieces } from './pieces.ts';
+import type { Ticket } from './throttle.ts';
 
 /** What was read of a body: all of it, or its beginning, where it is longer than it may be here. */
 export type ReadBody = { readonly whole: Buffer } | { readonly begun: Pieces };

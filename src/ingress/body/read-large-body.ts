@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { HooklineError } from '../../core/errors.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
+import { reasonOf } from './admission-queue.ts';
 import type { BodyMemory } from './body-memory.ts';
-import { reasonOf, type Ticket } from './byte-semaphore.ts';
 import { costOf } from './counted-request.ts';
 import type { OpenBody } from './open-bodies.ts';
 import type { Pieces } from './pieces.ts';
+import type { Ticket } from './throttle.ts';
 
 export type LargeReading = {
   /** Memory for the most bytes that the body may have: it is never copied as a whole. */

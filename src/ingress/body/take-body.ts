@@ -79,6 +79,8 @@ export async function takeBody(request: BodyRequest, deps: BodyDeps): Promise<Ta
     deps.onLargeBody();
     // Its beginning is small, and there are only so many that wait.
     if (isLarge) memory.arriving.release(open);
+    // An earlier request of its pipeline may have proved its connection since it began.
+    open.class = classify();
     // Of unknown length, and large: the memory must suffice for the largest.
     const capacity = isLarge ? declared : maxBodyBytes;
     return await takeLarge(raw, {

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import { isBefore, reasonOf, type Ticket } from './byte-semaphore.ts';
+import { reasonOf } from './admission-queue.ts';
 import type { ConnectionTrust } from './open-bodies.ts';
 
 /** What is read in one turn: about half a millisecond's work. */
@@ -20,15 +20,27 @@ const PIECE_BYTES = 64 * 1024;
 /** Node has read some 100 KiB ahead for each one that waits, which is not counted. */
 const MAX_READERS = 2_048;
 
-/** Before all others. */
-export const FIRST_TICKET: Ticket = { tag: Number.NEGATIVE_INFINITY, n: 0 };
+/** The order in which bodies have their turns: by `tag`, and of one tag by `n`. */
+export type Ticket = {
+  readonly tag: number;
+  readonly n: number;
+  /** The body's bytes, by its weight. */
+  readonly cost: number;
+};
+
+const isBefore = (a: Ticket, b: Ticket): boolean => a.tag < b.tag || (a.tag === b.tag && a.n < b.n);
+
 /** The ticket of what is only read to be discarded: behind all others. */
-export const LAST_TICKET: Ticket = { tag: Number.POSITIVE_INFINITY, n: 0 };
+export const LAST_TICKET: Ticket = {
+  tag: Number.POSITIVE_INFINITY,
+  n: 0,
+  cost: Number.POSITIVE_INFINITY,
+};
 /**
- * A body on a proven connection has as large a share as sixteen others: it goes first, and they are still read. One on a
- * connection that sent wrong signatures has a sixteenth of one that nothing is known of.
+ * A body on a proven connection has as large a share as 64 others: one of 50 MB goes before all that are larger than 1 MiB,
+ * and they are still read. One on a connection that sent wrong signatures has a sixteenth of one that nothing is known of.
  */
-const WEIGHTS: Readonly<Record<ConnectionTrust, number>> = { proven: 16, unknown: 1, refuted: 1 / 16 };
+const WEIGHTS: Readonly<Record<ConnectionTrust, number>> = { proven: 64, unknown: 1, refuted: 1 / 16 };
 
 /** Bytes per second that are read of all large bodies together. */
 export type Pace = {
@@ -70,6 +82,8 @@ export class Throttle {
   #tickets = 0;
   /** How many bytes each body would have by now if all were read side by side. */
   #fair = 0;
+  /** Whether the last turn was given to a body that has read nothing in it yet. */
+  #isUnused = false;
   /** Bodies that have a ticket. */
   #open = 0;
 
@@ -87,7 +101,8 @@ export class Throttle {
   /** The ticket of a body that may have so many bytes. `endTicket` is to be called when it is read no more. */
   nextTicket(bytes: number, trust: ConnectionTrust = 'unknown'): Ticket {
     this.#open++;
-    return { tag: this.#fair + bytes / WEIGHTS[trust], n: this.#tickets++ };
+    const cost = bytes / WEIGHTS[trust];
+    return { tag: this.#fair + cost, n: this.#tickets++, cost };
   }
 
   endTicket(): void {
@@ -99,7 +114,8 @@ export class Throttle {
    * where more than MAX_READERS wait and this is the last of them.
    */
   consume(bytes: number, ticket: Ticket, resume: () => void, drop?: () => void): boolean {
-    if (ticket !== LAST_TICKET) this.#fair += bytes / Math.max(1, this.#open);
+    this.#isUnused = false;
+    if (ticket !== LAST_TICKET) this.#count(bytes);
     this.#left = Math.max(this.#left - bytes, -MAX_OWED_BYTES);
     if (this.#left > 0) return true;
     this.#enqueue({ ticket, resume, drop });
@@ -164,6 +180,14 @@ export class Throttle {
     this.#saved = all - this.#left;
     const next = this.#left < PIECE_BYTES ? undefined : this.#queue.shift();
     if (this.#queue.length > 0) this.#awaitTurn();
-    next?.resume();
+    if (!next) return;
+    // It took the turn from others all the same. Senders that begin bodies and stop would otherwise come first for ever.
+    if (this.#isUnused) this.#count(TURN_BYTES);
+    this.#isUnused = next.ticket !== LAST_TICKET;
+    next.resume();
+  }
+
+  #count(bytes: number): void {
+    this.#fair += bytes / Math.max(1, this.#open);
   }
 }

@@ -296,6 +296,27 @@ describe('memory for large bodies', () => {
     expect(ended).toEqual(['slow NO_ROOM']);
   });
 
+  it('is taken from fast strangers for a proven one that has waited for long, whoever of them comes in meanwhile', async () => {
+    memory = new BodyMemory({
+      ...{ small: 8 * MIB, large: 300, read: 300, atWork: 100, admissionWaitMs: 60_000 },
+      clock: { ...systemClock, now: () => now },
+    });
+    const held = Array.from({ length: 30 }, (_, n) => open(`stranger ${n}`));
+    for (const body of held) {
+      await enter(body, 10);
+      body.pause(now);
+    }
+    const proven = enter(open('proven', PROVEN), 200);
+    for (let n = 0; n < 12; n++) {
+      expect(ended).toEqual([]);
+      void enter(open(`late ${n}`), 10).catch(() => {});
+      now += 250;
+      memory.check();
+    }
+    await proven;
+    expect(ended.length).toBe(20);
+  });
+
   it('is had by a small one before those that came first with much more', async () => {
     const holding = open('holding');
     await enter(holding, 300);

@@ -24,9 +24,9 @@ describe('room for bodies', () => {
     const room = new ByteSemaphore(10, systemClock);
     await room.acquire(5, FOREVER);
     const gone = new AbortController();
-    const large = room.acquire(8, FOREVER, gone.signal, { ticket: { tag: 8, n: 0 } });
+    const large = room.acquire(8, FOREVER, gone.signal, { cost: 8 });
     const refused = expect(large).rejects.toMatchObject({ code: 'BODY_INCOMPLETE' });
-    void room.acquire(2, FOREVER, undefined, { ticket: { tag: 2, n: 1 } });
+    void room.acquire(2, FOREVER, undefined, { cost: 2 });
     expect([room.waiting, room.taken]).toEqual([1, 7]);
     gone.abort();
     await refused;
@@ -100,7 +100,7 @@ describe('room for bodies', () => {
     it('says what is missing for it, and for those that cannot pass it', () => {
       acquire('4 MiB', 4 * MIB);
       for (const size of [3, 2, 1]) acquire('others', size * MIB);
-      expect(room.lacks(0).map(({ bytes, forFirst }) => [bytes / MIB, forFirst / MIB])).toEqual([
+      expect([...room.lacks(0)].map(({ bytes, forFirst }) => [bytes / MIB, forFirst / MIB])).toEqual([
         [8, 5],
         [2, 1],
       ]);

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Ticket } from '../../../src/ingress/body/byte-semaphore.ts';
-import { LAST_TICKET, Throttle } from '../../../src/ingress/body/throttle.ts';
+import { LAST_TICKET, Throttle, type Ticket } from '../../../src/ingress/body/throttle.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 
 const PIECE = 64 * 1024;
@@ -166,13 +165,35 @@ it('reads what comes over connections with wrong signatures behind others, but n
   expect(readOf('refuted 47')).toBe(16 * PIECE);
 });
 
+it('reads the longest body on a proven connection before the shortest large ones on others', async () => {
+  for (let n = 0; n < 10; n++) createReader(`stranger ${n}`, throttle.nextTicket(1024 ** 2 + 1)).send(17);
+  createReader('proven', throttle.nextTicket(800 * PIECE, 'proven')).send(800);
+  await vi.advanceTimersByTimeAsync(410);
+  expect(readOf('proven')).toBe(800 * PIECE);
+});
+
+it('counts a turn in which nothing came: bodies that begin and stop do not come first for ever', async () => {
+  const here = new AbortController().signal;
+  const stops = () => {
+    const ticket = throttle.nextTicket(16 * PIECE);
+    void throttle.firstTurn(ticket, here).then(() => throttle.endTicket());
+  };
+  for (let n = 0; n < 20; n++) stops();
+  createReader('longer', throttle.nextTicket(32 * PIECE)).send(32);
+  for (let n = 0; n < 500; n++) {
+    stops();
+    await vi.advanceTimersByTimeAsync(1);
+  }
+  expect(readOf('longer')).toBe(32 * PIECE);
+});
+
 it('ends the last in line where too many wait', () => {
   const dropped: string[] = [];
   const wait = (name: string, place: Ticket, isDropped = true) =>
     throttle.consume(PIECE, place, () => {}, isDropped ? () => dropped.push(name) : undefined);
   // What this turn has left.
   for (let n = 0; n < 3; n++) wait('read', throttle.nextTicket(PIECE));
-  wait('a large one with memory of its own', { tag: Number.POSITIVE_INFINITY, n: 1 }, false);
+  wait('a large one with memory of its own', { ...LAST_TICKET, n: 1 }, false);
   for (let n = 0; n < 2_045; n++) wait(`unknown ${n}`, throttle.nextTicket(PIECE));
   wait('refuted', throttle.nextTicket(PIECE, 'refuted'));
   wait('discarded', LAST_TICKET);
