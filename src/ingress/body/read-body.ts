@@ -45,7 +45,7 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
     let ticket: Ticket | undefined;
     const over = () => {
       isOver = true;
-      if (ticket) memory.throttle.endTicket();
+      if (ticket) memory.throttle.endTicket(ticket);
     };
     const stop = () => {
       over();

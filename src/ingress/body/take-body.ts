@@ -148,7 +148,7 @@ async function takeLarge(
     leave();
     throw error;
   } finally {
-    memory.throttle.endTicket();
+    memory.throttle.endTicket(ticket);
     raw.socket.off('close', onClose);
   }
 }

@@ -105,8 +105,11 @@ export class Throttle {
     return { tag: this.#fair + cost, n: this.#tickets++, cost };
   }
 
-  endTicket(): void {
+  /** It waits for no turn any more: it would take one for nothing. */
+  endTicket(ticket: Ticket): void {
     this.#open--;
+    const at = this.#queue.findIndex((reader) => reader.ticket === ticket);
+    if (at >= 0) this.#queue.splice(at, 1);
   }
 
   /**

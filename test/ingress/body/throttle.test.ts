@@ -134,6 +134,7 @@ it('reads a small body in its fair turn, before many large ones that came first'
 
 it('reads what comes over proven connections first, but not for ever', async () => {
   createReader('unproved', throttle.nextTicket(80 * PIECE)).send(80);
+  const ended = { tag: 0, n: 0, cost: 0 };
   let n = 0;
   const more = () => createReader(`proven ${n++}`, throttle.nextTicket(80 * PIECE, 'proven')).send(80);
   for (; n < 3; ) more();
@@ -142,7 +143,7 @@ it('reads what comes over proven connections first, but not for ever', async () 
   expect(readOf('unproved')).toBeLessThan(80 * PIECE);
   // Another comes whenever one has ended: each of them is owed its part of what was read since.
   for (let round = 0; round < 100; round++) {
-    throttle.endTicket();
+    throttle.endTicket(ended);
     more();
     await vi.advanceTimersByTimeAsync(40);
   }
@@ -157,9 +158,10 @@ it('reads what comes over connections with wrong signatures behind others, but n
   await vi.advanceTimersByTimeAsync(60);
   expect(readOf('unknown')).toBe(32 * PIECE);
   // Others come without end.
+  const ended = { tag: 0, n: 0, cost: 0 };
   for (let round = 0; readOf('refuted 47') < 16 * PIECE && round < 1_000; round++) {
     createReader(`unknown ${round}`, throttle.nextTicket(16 * PIECE)).send(16);
-    throttle.endTicket();
+    throttle.endTicket(ended);
     await vi.advanceTimersByTimeAsync(10);
   }
   expect(readOf('refuted 47')).toBe(16 * PIECE);
@@ -176,7 +178,7 @@ it('counts a turn in which nothing came: bodies that begin and stop do not come 
   const here = new AbortController().signal;
   const stops = () => {
     const ticket = throttle.nextTicket(16 * PIECE);
-    void throttle.firstTurn(ticket, here).then(() => throttle.endTicket());
+    void throttle.firstTurn(ticket, here).then(() => throttle.endTicket(ticket));
   };
   for (let n = 0; n < 20; n++) stops();
   createReader('longer', throttle.nextTicket(32 * PIECE)).send(32);
@@ -245,5 +247,17 @@ describe('the first turn of a body', () => {
     await left;
     await vi.advanceTimersByTimeAsync(800);
     expect([readOf('gone'), readOf('next') > 700 * PIECE]).toEqual([0, true]);
+  });
+
+  it('is not kept for thousands of bodies that are read no more', async () => {
+    createReader('first').send(4);
+    for (let n = 0; n < 2_000; n++) {
+      const ticket = throttle.nextTicket(PIECE);
+      throttle.consume(PIECE, ticket, () => {});
+      throttle.endTicket(ticket);
+    }
+    void firstTurn('next');
+    await vi.advanceTimersByTimeAsync(10);
+    expect(readOf('next')).toBeGreaterThan(0);
   });
 });
