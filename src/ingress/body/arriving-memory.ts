@@ -70,11 +70,11 @@ export class ArrivingMemory {
   }
 
   /**
-   * Waits for all that the body may still need: proven ones first.
+   * Waits for all that the body may still need: proven ones first, and of them those that need less.
    * @throws HooklineError NO_ROOM, and the reason of `gone`
    */
   async reserve(body: OpenBody, bytes: number, waitMs: number, gone: AbortSignal): Promise<void> {
-    await this.bytes.acquire(bytes, waitMs, gone, { class: body.class });
+    await this.bytes.acquire(bytes, waitMs, gone, { cost: bytes, class: body.class });
     body.charged += bytes;
     body.reserved += bytes;
   }

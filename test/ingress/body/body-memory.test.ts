@@ -110,6 +110,27 @@ describe('memory for bodies that arrive', () => {
   });
 });
 
+describe('memory that waits for bodies', () => {
+  it('is had first by one that needs little, not by the strangers that came before with almost 1 MiB', async () => {
+    const holding = [open('holding', PROVEN), open('holding', PROVEN)];
+    for (const body of holding) {
+      await memory.reserve(body, 2 * MIB, here);
+      body.pause(now);
+    }
+    const order: string[] = [];
+    const reserve = (name: string, bytes: number, of?: BodyClass) =>
+      memory.reserve(open(name, of), bytes, here).then(
+        () => order.push(name),
+        () => {},
+      );
+    const waits = [1, 2, 3].map((n) => reserve(`stranger ${n}`, 900 * KIB));
+    waits.push(reserve('small', 100 * KIB), reserve('proven', MIB, PROVEN));
+    memory.arriving.release(holding[0] as OpenBody);
+    await Promise.all(waits);
+    expect(order.slice(0, 2)).toEqual(['proven', 'small']);
+  });
+});
+
 describe('the least speed', () => {
   it('is asked of each body once we have been ready for it for 5 s', () => {
     const [slow, enough, empty] = [open('slow'), open('enough'), open('empty')];
