@@ -106,12 +106,14 @@ export function chooseVictims(bodies: Iterable<OpenBody>, shortage: Shortage): O
     if (fastToo === 'same' || (fastToo === 'worse' && body.class < shortage.class)) return true;
     return !body.isPaused && body.speed(now) < slow;
   };
-  const candidates = [...bodies]
+  const all = [...bodies];
+  const candidates = all
     .filter(mayEnd)
     .map((body) => ({ body, speed: body.speed(now) }))
     .sort((a, b) => a.body.class - b.body.class || (a.speed < b.speed ? -1 : a.speed > b.speed ? 1 : 0));
   const victims: OpenBody[] = [];
-  let given = 0;
+  // Others that were ended give theirs back in a moment.
+  let given = all.reduce((sum, body) => sum + (body.isEnded ? heldBy(body) : 0), 0);
   for (const { body } of candidates) {
     if (given >= bytes) break;
     victims.push(body);

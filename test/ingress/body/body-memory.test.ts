@@ -338,6 +338,21 @@ describe('memory for large bodies', () => {
     expect(ended.length).toBe(20);
   });
 
+  it('is not taken twice: what was ended for the first one counts for those behind it', async () => {
+    const holds = Array.from({ length: 4 }, (_, n) => open(`slow ${n}`));
+    for (const body of holds) {
+      await enter(body, 75);
+      // Its memory is given back a moment later, as that of a real one.
+      body.end = () => ended.push('slow');
+    }
+    now += 1_000;
+    const waiting = [open('proven', PROVEN), open('stranger')].map((body) => enter(body, 60));
+    memory.check();
+    memory.check();
+    expect(ended.length).toBe(2);
+    await Promise.allSettled(waiting);
+  });
+
   it('is had by a small one before those that came first with much more', async () => {
     const holding = open('holding');
     await enter(holding, 300);
