@@ -168,12 +168,10 @@ function childNamed(scanner: JsonScanner, { children }: Place, from: number, end
     return children.find((child) => child.name === name);
   }
   const length = end - from - 2;
-  const first = scanner.bytes[from + 1];
   for (let n = 0; n < children.length; n++) {
     const child = children[n] as Place;
     const { nameBytes } = child;
-    if (nameBytes.length !== length || nameBytes[0] !== first) continue;
-    if (isAt(scanner.bytes, nameBytes, from + 1)) return child;
+    if (nameBytes.length === length && isAt(scanner.bytes, nameBytes, from + 1)) return child;
   }
   return undefined;
 }

@@ -56,9 +56,11 @@ const everyShape = readEventSchema({
     ),
     field('lists', array(array('double')), '/status'),
     field('tilde', 'string', '/~0~1'),
+    field('empty', 'string', '/'),
+    field('emptyIn', 'string', '/payload/'),
   ]),
 });
-const NAMES = ['a', 'b', 'list', 'status', 'type', 'entityId', 'payload', '~/', '0', '__proto__'];
+const NAMES = ['a', 'b', 'list', 'status', 'type', 'entityId', 'payload', '~/', '0', '__proto__', ''];
 const PACS = [
   'type',
   'entityId',
@@ -102,6 +104,8 @@ describe('the transcoder', () => {
     ['{"a":1795168800000.5}'],
     ['{"a":-4503599627370496}'],
     ['{"a":"2026-11-20T10:00:00Z","~/":"tilde"}'],
+    ['{"":"empty","payload":{"a":"A","":"in"}}'],
+    ['{"payload":{"":"in","a":"A"},"a":"","":"empty"}'],
     ['  [ ]  '],
     ['"text"'],
     ['null'],

@@ -46,6 +46,7 @@ export function jsonText(names: readonly string[]): fc.Arbitrary<string> {
 
 /** The same name, its first character as an escape. */
 function escaped(name: string): string {
+  if (name === '') return '""';
   const code = name.charCodeAt(0).toString(16).padStart(4, '0');
   return `"\\u${code}${JSON.stringify(name.slice(1)).slice(1)}`;
 }
