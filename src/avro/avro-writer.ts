@@ -6,12 +6,17 @@ const SHORT = 48;
 /** Memory that is the writer's alone. `headroom` bytes of it stay free before and behind what is written. */
 export type WriterMemory = { readonly headroom: number; take(bytes: number): Buffer };
 
+/** More would be written than may be. */
+export class TooLong extends Error {}
+
 /** Writes Avro binary into one buffer, which grows where it is too small. */
 export class AvroWriter {
   /** Where the next byte goes; may be set back. */
   length: number;
   /** Bytes that are probably enough where the first are not. */
   likely = 0;
+  /** It does not grow for more. */
+  maxBytes = Number.POSITIVE_INFINITY;
   readonly #memory: WriterMemory | undefined;
   readonly #headroom: number;
   /** Bytes that it has at first. */
@@ -34,6 +39,11 @@ export class AvroWriter {
   end(): Buffer {
     this.#ensure(this.#headroom);
     return this.#buffer.subarray(this.#headroom, this.length);
+  }
+
+  /** Gives its memory back, and what was written with it. The writer is of no use afterwards. */
+  discard(): void {
+    releaseBytes(this.#buffer);
   }
 
   /** Starts again, with as much memory as at first. */
@@ -113,10 +123,16 @@ export class AvroWriter {
     return this.#memory ? this.#memory.take(bytes) : Buffer.allocUnsafe(bytes);
   }
 
+  /** @throws TooLong */
   #ensure(bytes: number): void {
-    if (this.length + bytes <= this.#buffer.length) return;
-    const longer = this.#take(Math.max(this.likely, Math.ceil(1.5 * (this.length + bytes))));
+    const needed = this.length + bytes;
+    if (needed <= this.#buffer.length) return;
+    const most = this.maxBytes + 2 * this.#headroom;
+    if (needed > most) throw new TooLong();
+    const longer = this.#take(Math.min(most, Math.max(this.likely, Math.ceil(1.5 * needed))));
     this.#buffer.copy(longer, 0, 0, this.length);
+    // The collector would leave it there while the next ones grow.
+    releaseBytes(this.#buffer);
     this.#buffer = longer;
   }
 }

@@ -50,6 +50,18 @@ export function fitRecord(
 const valuesOf = (plans: readonly Plan[]): Plan[] =>
   plans.flatMap((plan) => (plan.kind === 'record' ? valuesOf(plan.fields) : [plan]));
 
+type ListPlan = Extract<Plan, { readonly kind: 'array' }>;
+
+/** Those of lists, in records too. */
+export const listPlansOf = (plans: readonly Plan[]): ListPlan[] =>
+  valuesOf(plans).filter((plan) => plan.kind === 'array');
+
+/** What a list takes in the record; Infinity where it was not kept. */
+export function listBytes({ slot, elements }: ListPlan, { starts }: SpanFinder, message: Buffer): number {
+  const start = starts[slot] as number;
+  return start >= 0 && message[start] === OPEN_ARRAY ? elements.bytes : 0;
+}
+
 /** Each character takes at most this many bytes more in JSON than in UTF-8: \\u0061 is an a. */
 const LONGEST_ESCAPE = 6;
 
@@ -57,7 +69,7 @@ const LONGEST_ESCAPE = 6;
 function avroBytes(plan: Plan, finder: SpanFinder, message: Buffer, maxBytes: number): number {
   const start = finder.starts[plan.slot] as number;
   if (start < 0) return 0;
-  if (plan.kind === 'array') return message[start] === OPEN_ARRAY ? plan.elements.bytes : 0;
+  if (plan.kind === 'array') return listBytes(plan, finder, message);
   if (plan.kind === 'record' || plan.type !== 'string' || message[start] !== QUOTE) return 0;
   const end = finder.ends[plan.slot] as number;
   const text = message.subarray(start, end);

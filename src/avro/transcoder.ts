@@ -1,12 +1,13 @@
 import { JsonScanner, NotJson, QUOTE } from '../core/json-scanner.ts';
 import type { ObjectReference } from '../core/record.ts';
-import { AvroWriter, type WriterMemory } from './avro-writer.ts';
+import { ArrayElements, type Compiled, ListMemory } from './array-elements.ts';
+import { AvroWriter, TooLong, type WriterMemory } from './avro-writer.ts';
 import type { EnvelopeValues, SourceRef } from './envelope.ts';
 import type { FieldShape, Shape } from './event-shape.ts';
-import { type FittedRecord, fitRecord } from './fit-record.ts';
+import { type FittedRecord, fitRecord, listBytes, listPlansOf } from './fit-record.ts';
 import { HEADER_LENGTH, writeHeader } from './record-codec.ts';
 import { Place, SpanFinder } from './span-finder.ts';
-import { ArrayElements, type DriftSink, type Plan, ValueWriter } from './value-writer.ts';
+import { type DriftSink, type Plan, ValueWriter } from './value-writer.ts';
 
 /** A message that was walked over: it is JSON. Good until the transcoder's next one. */
 export type FoundMessage = {
@@ -16,11 +17,14 @@ export type FoundMessage = {
   readonly type: string | null;
   /** As the record has it. */
   readonly entityId: string | null;
+  /** What its lists take in the record; Infinity where one of them was too long to be kept. */
+  readonly listBytes: number;
   /**
    * The record in the wire format; `source` is the message itself. A field that carries a pointer has the value that stands
-   * there: null where there is none, null and drift where it doesn't fit. Its memory is taken from `memory`, where there is some.
+   * there: null where there is none, null and drift where it doesn't fit.
+   * @throws TooLong
    */
-  write(envelope: EnvelopeValues, schemaId: number, drift: DriftSink, memory?: WriterMemory): Buffer;
+  write(envelope: EnvelopeValues, schemaId: number, drift: DriftSink, room?: RecordMemory): Buffer;
   /**
    * The record without the message. What does not fit into `maxBytes` is left out, the largest value first: it is null, it
    * is listed in `sourceRef.omitted`, and it is no drift.
@@ -34,6 +38,19 @@ export type FoundMessage = {
   /** Releases what writing needs. The message can be written no more. */
   drop(): void;
 };
+
+/** For a record that holds its message. */
+export type RecordMemory = {
+  /** It is not written where it would have more. */
+  readonly maxBytes?: number | undefined;
+  /** Its memory is taken from there. */
+  readonly memory?: WriterMemory | undefined;
+};
+
+/** What is kept of a message's lists: a longer one is only walked over, and so is one that the others leave too little for. */
+export type ListRoom = Pick<ListMemory, 'maxEach' | 'maxAll'>;
+
+const UNLIMITED: ListRoom = { maxEach: Number.POSITIVE_INFINITY, maxAll: Number.POSITIVE_INFINITY };
 
 /** Where a message is whose record does not hold it. */
 export type MessagePlace = {
@@ -52,41 +69,55 @@ export class Transcoder {
   readonly #finder: SpanFinder;
   readonly #own: readonly [type: Plan, entityId: Plan];
   readonly #plans: readonly Plan[];
-  readonly #arrays: readonly ArrayElements[];
+  readonly #listPlans: ReturnType<typeof listPlansOf>;
+  readonly #lists: ListMemory;
 
   /** @param fields of a schema whose envelope was checked: the first two are type and entityId */
   constructor(fields: readonly FieldShape[]) {
-    const { finder, plans, arrays } = planMessage(fields);
+    const { finder, plans, memory } = planMessage(fields);
     const [type, entityId, ...others] = plans as [Plan, Plan, ...Plan[]];
     this.#finder = finder;
     this.#own = [type, entityId];
     this.#plans = others;
-    this.#arrays = arrays;
+    this.#listPlans = listPlansOf(others);
+    this.#lists = memory;
   }
 
   /**
    * @param message valid UTF-8
-   * @param maxArrayBytes longer arrays are walked over only: they would not fit the record
    * @throws NotJson
    */
-  find(message: Buffer, maxArrayBytes = Number.POSITIVE_INFINITY): FoundMessage {
-    for (const elements of this.#arrays) elements.maxBytes = maxArrayBytes;
+  find(message: Buffer, { maxEach, maxAll } = UNLIMITED): FoundMessage {
+    this.#lists.maxEach = maxEach;
+    this.#lists.maxAll = maxAll;
     this.#walkOver(message);
     const [type, entityId] = this.#own;
     const rawType = this.#stringAt(message, type);
+    let inLists = 0;
+    for (const plan of this.#listPlans) inLists += listBytes(plan, this.#finder, message);
     return {
       rawType,
       type: wellFormed(rawType),
       entityId: wellFormed(this.#stringAt(message, entityId)),
+      listBytes: inLists,
       drop: () => this.#finder.drop(),
-      write: (envelope, schemaId, drift, memory) => {
-        const out = new AvroWriter(HEADER_LENGTH + 2 * message.length + 256, memory);
-        const writing = new ValueWriter(message, out, drift);
-        this.#begin(envelope, out, writing);
-        out.byte(2);
-        out.span(message, 0, message.length);
-        out.byte(0);
-        return this.#end(out, writing, schemaId);
+      write: (envelope, schemaId, drift, { maxBytes = Number.POSITIVE_INFINITY, memory } = {}) => {
+        const known = message.length + inLists;
+        if (known > maxBytes || known === Number.POSITIVE_INFINITY) throw new TooLong();
+        const likely = HEADER_LENGTH + Math.max(2 * message.length, known) + 256;
+        const out = new AvroWriter(Math.min(likely, maxBytes), memory);
+        out.maxBytes = maxBytes;
+        try {
+          const writing = new ValueWriter(message, out, drift);
+          this.#begin(envelope, out, writing);
+          out.byte(2);
+          out.span(message, 0, message.length);
+          out.byte(0);
+          return this.#end(out, writing, schemaId);
+        } catch (error) {
+          out.discard();
+          throw error;
+        }
       },
       writeWithout: (envelope, schemaId, drift, { reference, maxBytes }) =>
         fitRecord(this.#plans, this.#finder, message, {
@@ -158,18 +189,17 @@ function writeReference(out: AvroWriter, { uri, bytes, sha256, omitted }: Source
 /** As a field takes a string. */
 const wellFormed = (text: string | undefined): string | null => (text?.isWellFormed() ? text : null);
 
-type Compiled<T> = {
-  readonly finder: SpanFinder;
-  readonly plans: T;
-  readonly arrays: readonly ArrayElements[];
-};
-
 /** The plans of a message's fields, and the finder of their values. */
 const planMessage = (fields: readonly FieldShape[]): Compiled<Plan[]> =>
   compile((places) => planFields(fields, places));
 
 /** Hands out places with slots, and makes the finder of them. */
-type Places = { readonly root: Place; readonly arrays: ArrayElements[]; slotAt(place: Place): number };
+type Places = {
+  readonly root: Place;
+  readonly arrays: ArrayElements[];
+  readonly memory: ListMemory;
+  slotAt(place: Place): number;
+};
 
 function compile<T>(plan: (places: Places) => T): Compiled<T> {
   const root = new Place();
@@ -179,8 +209,9 @@ function compile<T>(plan: (places: Places) => T): Compiled<T> {
     place.slots.push(slots);
     return slots++;
   };
-  const plans = plan({ root, arrays, slotAt });
-  return { finder: new SpanFinder(root, slots, arrays), plans, arrays };
+  const memory = new ListMemory();
+  const plans = plan({ root, arrays, memory, slotAt });
+  return { finder: new SpanFinder(root, slots, arrays), plans, memory };
 }
 
 function planFields(fields: readonly FieldShape[], places: Places, from = places.root): Plan[] {
@@ -193,8 +224,8 @@ function planShape(shape: Shape, path: string, places: Places, place: Place): Pl
   if (shape.kind === 'record') {
     return { ...base, kind: 'record', fields: planFields(shape.fields, places, place) };
   }
-  const { finder, plans } = compile((own) => planShape(shape.items, shape.path, own, own.root));
-  const elements = new ArrayElements(finder, plans);
+  const items = compile((own) => planShape(shape.items, shape.path, own, own.root));
+  const elements = new ArrayElements(items, places.memory);
   place.arrays.push(elements);
   places.arrays.push(elements);
   return { ...base, kind: 'array', elements };

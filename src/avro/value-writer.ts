@@ -1,14 +1,7 @@
-import {
-  BACKSLASH,
-  CLOSE_ARRAY,
-  type JsonScanner,
-  OPEN_ARRAY,
-  OPEN_OBJECT,
-  QUOTE,
-} from '../core/json-scanner.ts';
-import { AvroWriter } from './avro-writer.ts';
+import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../core/json-scanner.ts';
+import type { AvroWriter } from './avro-writer.ts';
 import type { Convert, ValueType } from './conversions.ts';
-import type { ArrayReader, SpanFinder } from './span-finder.ts';
+import type { SpanFinder } from './span-finder.ts';
 
 /** Writes the values of one message by their plans. */
 export class ValueWriter {
@@ -83,78 +76,6 @@ export class ValueWriter {
   }
 }
 
-/**
- * Bytes that are kept for the next array: most need no more, also of the many that stand in the elements of a long list. What a
- * longer one needed is given back.
- */
-const KEPT_BYTES = 16_384;
-
-/**
- * The elements of one array of a message. They are written while they are walked over, and laid into the record when its
- * turn comes: a long list is most of a large message, and to walk over it twice would be half the work again.
- */
-export class ArrayElements implements ArrayReader, WrittenElements {
-  end = 0;
-  /** More bytes of elements are not kept: they are only walked over. */
-  maxBytes = Number.POSITIVE_INFINITY;
-  readonly #finder: SpanFinder;
-  readonly #plan: Plan;
-  readonly #drift = new DriftCounts();
-  readonly #out = new AvroWriter(KEPT_BYTES);
-  #count = 0;
-  #isTooLong = false;
-
-  constructor(finder: SpanFinder, plan: Plan) {
-    this.#finder = finder;
-    this.#plan = plan;
-  }
-
-  read(scanner: JsonScanner, from: number): void {
-    this.#drift.clear();
-    this.#out.clear();
-    this.#out.likely = scanner.bytes.length - from;
-    this.#count = 0;
-    this.#isTooLong = false;
-    let at: number | null = scanner.skipSpace(from + 1);
-    let end = at;
-    if (scanner.bytes[at] === CLOSE_ARRAY) at = null;
-    const writing = new ValueWriter(scanner.bytes, this.#out, this.#drift.add);
-    while (at !== null) {
-      end = this.#isTooLong ? scanner.skipValue(at) : this.#write(scanner, at, writing);
-      at = scanner.toNext(end, CLOSE_ARRAY);
-    }
-    this.end = scanner.skipSpace(end) + 1;
-  }
-
-  get bytes(): number {
-    return this.#isTooLong ? Number.POSITIVE_INFINITY : this.#out.length;
-  }
-
-  /** As an Avro array: one block, where there are elements, and the end. */
-  writeTo(out: AvroWriter, drift: DriftSink): void {
-    if (this.#count > 0) out.long(this.#count);
-    out.append(this.#out);
-    out.byte(0);
-    this.#drift.reportTo(drift);
-  }
-
-  drop(): void {
-    this.#out.clear();
-    this.#finder.drop();
-  }
-
-  #write(scanner: JsonScanner, at: number, writing: ValueWriter): number {
-    const end = this.#finder.find(scanner, at);
-    writing.item(this.#plan, this.#finder);
-    this.#count++;
-    if (this.#out.length > this.maxBytes) {
-      this.#isTooLong = true;
-      this.#out.clear();
-    }
-    return end;
-  }
-}
-
 /** Called for values that are there and don't fit, by the dotted path of their field; for one value where `count` is omitted. */
 export type DriftSink = (field: string, count?: number) => void;
 
@@ -191,7 +112,7 @@ export type Plan = { readonly slot: number; readonly path: string } & (
 );
 
 /** What the elements of the array that was walked over last have become. */
-type WrittenElements = {
+export type WrittenElements = {
   /** That `writeTo` writes, but for the count; Infinity where there are too many to be kept. */
   readonly bytes: number;
   writeTo(out: AvroWriter, drift: DriftSink): void;

@@ -44,6 +44,9 @@ export type ObjectReference = {
   readonly sha256: string;
 };
 
+/** Of a record on the wire. A broker closes the connection at a request above 100 MiB (socket.request.max.bytes). */
+export const MAX_MESSAGE_BYTES = 96 * 1024 * 1024;
+
 /** What a record that is alone in its batch weighs on the wire beside its key, value and headers, at the least. */
 const RECORD_OVERHEAD = 67;
 

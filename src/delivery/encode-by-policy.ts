@@ -69,8 +69,8 @@ function writeWhole(
     const { value, omitted } = found.writeWithout(envelope, schemaId, drifted.add, place);
     return drifted.isEmpty && omitted.length === 0 ? { ...record, value } : null;
   }
-  if (schema.source === 'reference' || message.length > maxBytes) return null;
-  const value = found.write(envelope, schemaId, drifted.add, memory);
+  if (schema.source === 'reference' || message.length + found.listBytes > maxBytes) return null;
+  const value = found.write(envelope, schemaId, drifted.add, { memory });
   if (wireBytes({ ...record, value }) > maxBytes) {
     memory?.give(value);
     return null;

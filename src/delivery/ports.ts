@@ -23,8 +23,18 @@ export type DeliveryPorts = {
   /** Bytes of the largest record that a topic takes, as far as it is known. */
   readonly limitOf: (topic: string) => number;
   readonly observer: DeliveryObserver;
+  /** For an event's record, and what is kept on the way to it; unset: as much as the longest takes that a broker reads. */
+  readonly recordRoom?: RecordRoom | undefined;
   /** For large bodies: what they become on their way has its memory from here. */
   readonly memory?: WorkMemory;
+};
+
+/** Memory for a record: a few bytes of JSON may become many of it. */
+export type RecordRoom = {
+  /** Of the record, at the most. */
+  readonly bytes: number;
+  /** Whether a longer one has more where its body is worked on alone: TooLong is thrown then. */
+  readonly isShare: boolean;
 };
 
 /** Memory that is reused. What is not given back is collected like any other. */

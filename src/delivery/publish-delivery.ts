@@ -13,6 +13,7 @@ import { readEvent, readIdentity } from './read-event.ts';
  * The way of a verified delivery to Kafka: opened, read, encoded, published; or, where sending it again would not
  * help, stored as a dead-letter record. Drained spool rows and redriven deliveries enter here too.
  * @throws HooklineError retryable ones: nothing is promised
+ * @throws TooLong where the record would take more than its share of memory, see `recordRoom`
  */
 export async function publishDelivery(delivery: VerifiedDelivery, ports: DeliveryPorts): Promise<Receipt> {
   const known: Known = {};
@@ -54,13 +55,23 @@ function encodeEvent(
   ports: DeliveryPorts,
   isTaken = false,
 ): EncodedEvent & { readonly message: Buffer } {
-  const { message, eventId, source, encode } = openMessage(delivery, ports, (opened) =>
-    readEvent(opened, ports),
-  );
-  Object.assign(known, { eventId, source });
-  const { record, object } = encode(isTaken);
-  if (!object && message.buffer !== delivery.body.buffer) ports.memory?.give(message);
-  return { record, object, message };
+  let message = delivery.body;
+  const giveBack = () => {
+    if (message.buffer !== delivery.body.buffer) ports.memory?.give(message);
+  };
+  try {
+    const { eventId, source, encode } = openMessage(delivery, ports, (opened) => {
+      message = opened.message;
+      return readEvent(opened, ports);
+    });
+    Object.assign(known, { eventId, source });
+    const { record, object } = encode(isTaken);
+    if (!object) giveBack();
+    return { record, object, message };
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
 }
 
 function renamed({ record, object }: EncodedEvent): ReferringRecord {

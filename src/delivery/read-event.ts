@@ -1,11 +1,13 @@
 import { isUtf8 } from 'node:buffer';
+import { TooLong } from '../avro/avro-writer.ts';
 import type { SourcePolicy } from '../avro/event-schema.ts';
-import type { FoundMessage } from '../avro/transcoder.ts';
+import type { FoundMessage, ListRoom } from '../avro/transcoder.ts';
 import type { DriftSink } from '../avro/value-writer.ts';
 import type { DeliveryIdentity, OpenedMessage } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import { NotJson } from '../core/json-scanner.ts';
 import { PROBE } from '../core/names.ts';
+import { MAX_MESSAGE_BYTES } from '../core/record.ts';
 import { eventIdOf } from '../crypto/ids.ts';
 import { orderKey } from './claim-check.ts';
 import { type EncodedEvent, encodeByPolicy } from './encode-by-policy.ts';
@@ -22,12 +24,13 @@ export type ReadEvent = {
    * The record: Avro in the wire format, keyed by the entity, with CloudEvents headers; and the object that it refers to
    * where it does not hold its message. To be called before the next message is read.
    * @param isTaken other bytes have the object's usual name
-   * @throws HooklineError UNENCODABLE
+   * @throws HooklineError UNENCODABLE; RECORD_TOO_LARGE where no topic could take it, or it would take more memory than there is
+   * @throws TooLong where it would take more than its share
    */
   readonly encode: (isTaken: boolean) => EncodedEvent;
 };
 
-type Ports = Pick<DeliveryPorts, 'routes' | 'observer' | 'memory' | 'claims' | 'limitOf'>;
+type Ports = Pick<DeliveryPorts, 'routes' | 'observer' | 'memory' | 'claims' | 'limitOf' | 'recordRoom'>;
 
 /**
  * Reads a message. Its text is kept exactly: numbers beyond double precision and the order of members too.
@@ -35,13 +38,14 @@ type Ports = Pick<DeliveryPorts, 'routes' | 'observer' | 'memory' | 'claims' | '
  */
 export function readEvent(opened: OpenedMessage, ports: Ports): ReadEvent {
   const { message, subscriptionId } = opened;
-  const { route, found } = findRouted(opened, ports);
+  const { route, found } = findRouted(opened, ports, (schema) => listRoom(schema.source, message, ports));
   const eventId = eventIdOf(subscriptionId, message);
   const encode = (isTaken: boolean) => {
     if (!route.classified) ports.observer.unclassified();
     try {
       return encodeRecord(opened, { eventId, route, found, isTaken }, ports);
     } catch (error) {
+      if (error instanceof TooLong) throw tooLong(error, route, ports);
       if (error instanceof HooklineError) throw error;
       throw new HooklineError('UNENCODABLE', undefined, { cause: error, topic: route.topic });
     } finally {
@@ -51,12 +55,40 @@ export function readEvent(opened: OpenedMessage, ports: Ports): ReadEvent {
   return { message, eventId, source: route.schema.source, encode };
 }
 
+/** Bytes that there are for a record. */
+const roomOf = ({ recordRoom }: Pick<Ports, 'recordRoom'>): number =>
+  Math.min(MAX_MESSAGE_BYTES, recordRoom?.bytes ?? MAX_MESSAGE_BYTES);
+
+function tooLong(cause: TooLong, { topic }: EventRoute, ports: Ports): Error {
+  if (ports.recordRoom?.isShare) return cause;
+  const detail = `it would have more than ${roomOf(ports)} bytes`;
+  return new HooklineError('RECORD_TOO_LARGE', detail, { cause, topic });
+}
+
+/** What is kept of the lists: with an object store, what fits the record that refers to the message; else all or nothing. */
+function listRoom(source: SourcePolicy, message: Buffer, ports: Ports): ListRoom {
+  const room = roomOf(ports);
+  const { claims } = ports;
+  if (claims) return { maxEach: Math.min(claims.maxRecordBytes, room), maxAll: Number.POSITIVE_INFINITY };
+  const bytes = source === 'omit' ? room : room - message.length;
+  return { maxEach: bytes, maxAll: bytes };
+}
+
+/** Where only the type and the entity are asked for. */
+const NOTHING: ListRoom = { maxEach: 0, maxAll: 0 };
+
+/** Whether a list was left out that would be in the record if there was more memory for it. */
+function isCut({ listBytes }: FoundMessage, ports: Ports): boolean {
+  if (listBytes < Number.POSITIVE_INFINITY || !ports.recordRoom?.isShare) return false;
+  return !ports.claims || ports.claims.maxRecordBytes > roomOf(ports);
+}
+
 /** What a message is known by, and where messages of its type are kept. @throws HooklineError UNPARSABLE, NOT_A_PROBE */
 export function readIdentity(
   opened: OpenedMessage,
-  ports: Pick<DeliveryPorts, 'routes' | 'claims'>,
+  ports: Pick<DeliveryPorts, 'routes'>,
 ): DeliveryIdentity & { readonly source: SourcePolicy } {
-  const { route, found } = findRouted(opened, ports);
+  const { route, found } = findRouted(opened, ports, () => NOTHING);
   found.drop();
   const eventId = eventIdOf(opened.subscriptionId, opened.message);
   const order = orderKey({ topic: route.topic, key: keyOf(found, eventId) });
@@ -72,6 +104,7 @@ function encodeRecord(
   { eventId, route, found, isTaken }: RoutedMessage,
   ports: Ports,
 ): EncodedEvent {
+  if (isCut(found, ports)) throw new TooLong();
   const { ref, receivedAt, traceparent } = opened;
   const type = found.type || route.schema.topic;
   const key = keyOf(found, eventId);
@@ -91,7 +124,8 @@ function encodeRecord(
     };
     return encodeByPolicy(event, { ...ports, drift });
   }
-  return { record: { topic, key, headers, value: found.write(envelope, schemaId, drift, ports.memory) } };
+  const room = { maxBytes: roomOf(ports), memory: ports.memory };
+  return { record: { topic, key, headers, value: found.write(envelope, schemaId, drift, room) } };
 }
 
 type RoutedMessage = {
@@ -106,9 +140,10 @@ type Routed = { readonly route: EventRoute; readonly found: FoundMessage };
 /** @throws HooklineError NOT_A_PROBE: anything else than a probe came through the ref of probes */
 function findRouted(
   { message, ref }: OpenedMessage,
-  ports: Pick<DeliveryPorts, 'routes' | 'claims'>,
+  { routes }: Pick<DeliveryPorts, 'routes'>,
+  roomFor: (schema: EventRoute['schema']) => ListRoom,
 ): Routed {
-  const routed = parsing(message, () => routeByType(message, ref, ports));
+  const routed = parsing(message, () => routeByType(message, routes, ref, roomFor));
   if (ref !== PROBE.ref || routed.found.rawType === PROBE.type) return routed;
   routed.found.drop();
   throw new HooklineError('NOT_A_PROBE');
@@ -117,17 +152,16 @@ function findRouted(
 /** The type is in the message, mostly at its beginning; otherwise the message is walked over once more. */
 function routeByType(
   message: Buffer,
+  routes: DeliveryPorts['routes'],
   ref: string,
-  { routes, claims }: Pick<DeliveryPorts, 'routes' | 'claims'>,
+  roomFor: (schema: EventRoute['schema']) => ListRoom,
 ): Routed {
-  // Where the message does not fit the record, longer arrays do not either.
-  const maxArrayBytes = claims && message.length > claims.maxRecordBytes ? claims.maxRecordBytes : undefined;
   const guessed = routes.of(firstType(message), ref);
-  const found = guessed.schema.transcoder.find(message, maxArrayBytes);
+  const found = guessed.schema.transcoder.find(message, roomFor(guessed.schema));
   const route = routes.of(found.rawType, ref);
   if (route === guessed) return { route, found };
   found.drop();
-  return { route, found: route.schema.transcoder.find(message, maxArrayBytes) };
+  return { route, found: route.schema.transcoder.find(message, roomFor(route.schema)) };
 }
 
 const BEGINNING = Buffer.from('{"type":"');

@@ -29,9 +29,10 @@ const schema = readEventSchema({
 const ENVELOPE = { eventId: 'id', subscription: 'ledger-eu', receivedAt: 0 };
 const reference = { uri: 's3://events/x.json', bytes: 7, sha256: '0'.repeat(64) };
 
-function write(message: unknown, maxBytes: number, maxArrayBytes?: number) {
+function write(message: unknown, maxBytes: number, maxEach = Number.POSITIVE_INFINITY) {
   const drift: string[] = [];
-  const found = schema.transcoder.find(Buffer.from(JSON.stringify(message)), maxArrayBytes);
+  const room = { maxEach, maxAll: Number.POSITIVE_INFINITY };
+  const found = schema.transcoder.find(Buffer.from(JSON.stringify(message)), room);
   const { value } = found.writeWithout(ENVELOPE, 1, listDrift(drift), { reference, maxBytes });
   found.drop();
   const record = schema.codec.decode(value.subarray(HEADER_LENGTH));

@@ -1,6 +1,6 @@
 /**
  * What a large body costs while it is opened, encoded and produced, in times of its length and beside itself: its plain
- * message, what its lists become, and the record, which may be twice as long. Measured with `make bench-large`.
+ * message, what its lists become, and the record, which may be twice as long: see `recordRoom`. Measured with `make bench-large`.
  */
 export const WORK_FACTOR = 4;
 

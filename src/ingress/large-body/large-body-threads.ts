@@ -1,3 +1,4 @@
+import { TooLong } from '../../avro/avro-writer.ts';
 import type { DeliveryIdentity, LargeBodyPublisher, Receipt, VerifiedDelivery } from '../../core/delivery.ts';
 import type { DeliveryPorts } from '../../delivery/ports.ts';
 import { observePublishing } from '../../kafka/open-kafka.ts';
@@ -42,10 +43,13 @@ export class LargeBodyThreads implements LargeBodyPublisher {
   /** Bodies that are worked on. */
   #working = 0;
   readonly #clock: Clock;
+  readonly #maxBodyBytes: number;
   /** Waits for the first of the bodies that began to arrive. */
   #expected: Timer | undefined;
 
-  constructor(threads: readonly [Thread, Thread], lender: WorkLender, clock: Clock) {
+  /** @param maxBodyBytes of the largest body */
+  constructor(threads: readonly [Thread, Thread], lender: WorkLender, clock: Clock, maxBodyBytes: number) {
+    this.#maxBodyBytes = maxBodyBytes;
     [this.#first, this.#second] = threads;
     this.#lender = lender;
     this.#clock = clock;
@@ -57,11 +61,11 @@ export class LargeBodyThreads implements LargeBodyPublisher {
 
   /** In the first thread, with memory of bodies that wait to be read: what the brokers do not confirm would hold up all others. */
   async drain(delivery: VerifiedDelivery): Promise<Receipt> {
-    const giveBack = await this.#lender.awaitWork(delivery.body.length);
     try {
-      return await this.#first.drain(delivery);
-    } finally {
-      giveBack();
+      return await this.#drain(delivery, delivery.body.length);
+    } catch (error) {
+      if (!(error instanceof TooLong)) throw error;
+      return await this.#drain(delivery, this.#maxBodyBytes);
     }
   }
 
@@ -93,6 +97,15 @@ export class LargeBodyThreads implements LargeBodyPublisher {
   async stop(): Promise<void> {
     this.#expected?.cancel();
     await Promise.all([this.#first.stop(), this.#second.stop()]);
+  }
+
+  async #drain(delivery: VerifiedDelivery, bytes: number): Promise<Receipt> {
+    const giveBack = await this.#lender.awaitWork(bytes);
+    try {
+      return await this.#first.drain(delivery, bytes);
+    } finally {
+      giveBack();
+    }
   }
 
   #withThread<T>({ body }: VerifiedDelivery, work: (thread: Thread) => Promise<T>): Promise<T> {
@@ -172,7 +185,7 @@ export function startLargeBodies(
     },
   };
   const threads = [new LargeBodyWorker(deps), new LargeBodyWorker(deps)] as const;
-  return components.add('large bodies', new LargeBodyThreads(threads, memory, clock));
+  return components.add('large bodies', new LargeBodyThreads(threads, memory, clock, atWork));
 }
 
 /** The thread for large bodies. */

@@ -1,14 +1,16 @@
+import { TooLong } from '../../avro/avro-writer.ts';
 import type { DeliveryIdentity, LargeBodyPublisher, Receipt, VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { EncryptionKey } from '../../crypto/keys.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
-import type { DeliveryObserver } from '../../delivery/ports.ts';
+import type { DeliveryObserver, RecordRoom } from '../../delivery/ports.ts';
 import type { PublisherObserver } from '../../kafka/produce/publisher.ts';
 import type { WriteOutcome } from '../../object-store/body-store.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { sealingKeysNow } from '../../runtime/sealing-key-file.ts';
 import { toError, toFault, WorkerCalls } from '../../runtime/worker-calls.ts';
 import { ByteSemaphore } from '../body/byte-semaphore.ts';
+import { recordRoom } from './record-room.ts';
 import type {
   Job,
   JobResult,
@@ -69,14 +71,24 @@ export class LargeBodyWorker implements LargeBodyPublisher {
   }
 
   store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt> {
-    return this.#withMemory(delivery.body.length, () => this.#store(delivery, deadlineMs()));
+    const all = this.#memory.capacity;
+    const storeWith = (bytes: number) =>
+      this.#withMemory(bytes, () => this.#store(delivery, deadlineMs(), recordRoom(bytes, all)));
+    return storeWith(delivery.body.length).catch((error) => {
+      if (!(error instanceof TooLong)) throw error;
+      return storeWith(all);
+    });
   }
 
-  /** The caller has memory for it. */
-  async drain(delivery: VerifiedDelivery): Promise<Receipt> {
+  /**
+   * The caller has memory for a body of so many bytes, the delivery's at least.
+   * @throws TooLong where that is less than a body can have, and too little for this one
+   */
+  async drain(delivery: VerifiedDelivery, bytes = delivery.body.length): Promise<Receipt> {
     this.#draining++;
+    const room = recordRoom(bytes, this.#memory.capacity);
     try {
-      return await this.#store(delivery, Number.POSITIVE_INFINITY);
+      return await this.#store(delivery, Number.POSITIVE_INFINITY, room);
     } finally {
       this.#draining--;
       this.#endWhenIdle();
@@ -85,7 +97,7 @@ export class LargeBodyWorker implements LargeBodyPublisher {
 
   identify(delivery: VerifiedDelivery): Promise<DeliveryIdentity> {
     return this.#withMemory(delivery.body.length, async () => {
-      const result = await this.#call('identify', delivery, 0);
+      const result = await this.#call('identify', delivery, 0, { bytes: 0, isShare: false });
       if (result.identity === undefined) throw failureOf(result);
       return result.identity;
     });
@@ -115,8 +127,9 @@ export class LargeBodyWorker implements LargeBodyPublisher {
     await worker?.terminate();
   }
 
-  async #store(delivery: VerifiedDelivery, deadlineMs: number): Promise<Receipt> {
-    const result = await this.#call('store', delivery, deadlineMs);
+  async #store(delivery: VerifiedDelivery, deadlineMs: number, room: RecordRoom): Promise<Receipt> {
+    const result = await this.#call('store', delivery, deadlineMs, room);
+    if (result.isTooLong) throw new TooLong();
     this.#report(delivery, result.observations);
     if (!result.receipt) throw failureOf(result);
     return result.receipt;
@@ -145,7 +158,12 @@ export class LargeBodyWorker implements LargeBodyPublisher {
     );
   }
 
-  #call(kind: Job['kind'], delivery: VerifiedDelivery, deadlineMs: number): Promise<JobResult> {
+  #call(
+    kind: Job['kind'],
+    delivery: VerifiedDelivery,
+    deadlineMs: number,
+    recordRoom: RecordRoom,
+  ): Promise<JobResult> {
     const { body, ...rest } = delivery;
     const keys = this.#deps.encryptionKeysOf(delivery.ref);
     const refusal = this.#deps.storeRefusal();
@@ -158,7 +176,8 @@ export class LargeBodyWorker implements LargeBodyPublisher {
       kafkaToken: this.#handed,
       bodySealing: bodySealing && sealingKeysNow(bodySealing),
     };
-    return this.#worker.call({ kind, delivery: rest, body, keys, deadlineMs, ...renewed, ...storeFault });
+    const job = { kind, delivery: rest, body, keys, deadlineMs, recordRoom };
+    return this.#worker.call({ ...job, ...renewed, ...storeFault });
   }
 
   #start(): WorkerCalls<Job | TokenJob, JobResult, WorkerEvent> {

@@ -4,6 +4,7 @@ import type { DeadLetterStage } from '../../core/errors.ts';
 import type { EncryptionKey } from '../../crypto/keys.ts';
 import type { SealedLayout } from '../../crypto/layout.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
+import type { RecordRoom } from '../../delivery/ports.ts';
 import type { KafkaSettings } from '../../kafka/connect/settings.ts';
 import type { AttemptOutcome } from '../../kafka/produce/attempt-error.ts';
 import type { WriteOutcome } from '../../object-store/body-store.ts';
@@ -37,6 +38,7 @@ export type Job = {
   readonly keys: readonly EncryptionKey[];
   /** Of the publishing. */
   readonly deadlineMs: number;
+  readonly recordRoom: RecordRoom;
   readonly kafkaToken: string | undefined;
   readonly bodySealing: SealingKeys | undefined;
   /** Why the object store is not to be tried. */
@@ -48,6 +50,8 @@ export type JobResult = {
   readonly receipt?: Receipt;
   readonly identity?: DeliveryIdentity;
   readonly fault?: ThreadFault;
+  /** The record would take more than its share of memory: nothing was stored. */
+  readonly isTooLong?: boolean;
   readonly observations: Observations;
 };
 

@@ -6,6 +6,7 @@
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
+import { TooLong } from '../../avro/avro-writer.ts';
 import { readEventSchemas } from '../../avro/event-schema.ts';
 import { restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
@@ -104,7 +105,8 @@ async function work(n: number, job: Job | TokenJob): Promise<void> {
     const done = await runJob(job, delivery, portsOf(job, observations));
     port.answer([{ n, result: { observations, ...done } }]);
   } catch (error) {
-    port.answer([{ n, result: { observations, fault: toFault(error) } }]);
+    const failed = error instanceof TooLong ? { isTooLong: true } : { fault: toFault(error) };
+    port.answer([{ n, result: { observations, ...failed } }]);
   } finally {
     // Where it was a copy: shared memory is not ours to give.
     releaseBytes(body);
@@ -127,14 +129,14 @@ async function runJob(
 }
 
 function portsOf(
-  { keys, bodySealing, deadlineMs, storeFault }: Job,
+  { keys, bodySealing, deadlineMs, recordRoom, storeFault }: Job,
   observations: Observations,
 ): DeliveryPorts {
   const publish = objectFirst(opened.ports.claims, (record) => send(record, deadlineMs));
   return {
     ...opened.ports,
     encryptionKeysOf: () => keys,
-    bodySealing,
+    ...{ bodySealing, recordRoom },
     publish: async (record, object) => {
       if (object && storeFault) throw toError(storeFault);
       return publish(record, object);

@@ -1,7 +1,7 @@
 import kafkajs from 'kafkajs';
+import { MAX_MESSAGE_BYTES } from '../../core/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
-import { MAX_MESSAGE_BYTES } from '../connect/settings.ts';
 
 /** Calls `work` with an admin connection, and closes it afterwards. */
 export async function withAdmin<T>(

@@ -12,9 +12,8 @@ import {
   type ValuesOf,
 } from '../../config/env.ts';
 import { checkPlaintextCredentials, plaintextSettings } from '../../config/plaintext-credentials.ts';
+import { MAX_MESSAGE_BYTES } from '../../core/record.ts';
 import { checkOauthSettings, oauthSettings } from '../../tokens/settings.ts';
-
-export const MAX_MESSAGE_BYTES = 96 * 1024 * 1024;
 
 export const kafkaSettings = {
   brokers: list(

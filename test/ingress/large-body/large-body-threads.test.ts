@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { TooLong } from '../../../src/avro/avro-writer.ts';
 import { LargeBodyThreads } from '../../../src/ingress/large-body/large-body-threads.ts';
 import { verified } from '../../support/delivery-parts.ts';
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
@@ -58,6 +59,7 @@ beforeEach(() => {
       },
     },
     clock,
+    100,
   );
 });
 
@@ -171,7 +173,7 @@ describe('the threads for large bodies', () => {
       },
     };
     const lender = { isQuiet: () => true, borrowWork: () => null, awaitWork: async () => () => {} };
-    threads = new LargeBodyThreads([first, thread('B')] as never, lender, clock);
+    threads = new LargeBodyThreads([first, thread('B')] as never, lender, clock, 100);
     let finish = () => {};
     const aside = threads.aside(
       () =>
@@ -189,10 +191,27 @@ describe('the threads for large bodies', () => {
     await stored;
   });
 
+  it('drain one that needs more memory than its length with that of the largest body', async () => {
+    const lent: number[] = [];
+    const drain = async (_: unknown, bytes: number) => {
+      lent.push(bytes);
+      if (bytes < 100) throw new TooLong();
+      return 'stored';
+    };
+    const awaitWork = async (bytes: number) => {
+      lent.push(bytes);
+      return () => void lent.push(-bytes);
+    };
+    const lender = { isQuiet: () => true, borrowWork: () => null, awaitWork };
+    threads = new LargeBodyThreads([{ ...thread('A'), drain }, thread('B')] as never, lender, clock, 100);
+    expect(await threads.drain({ ...verified(''), body: Buffer.from('1') })).toBe('stored');
+    expect(lent).toEqual([1, 1, -1, 100, 100, -100]);
+  });
+
   it('go on after a body that was not stored', async () => {
     const failing = { ...thread('A'), store: () => Promise.reject(new Error('no')), hasRoom: () => true };
     const lender = { isQuiet: () => true, borrowWork: () => null, awaitWork: async () => () => {} };
-    threads = new LargeBodyThreads([failing, thread('B')] as never, lender, clock);
+    threads = new LargeBodyThreads([failing, thread('B')] as never, lender, clock, 100);
     await expect(store('1')).rejects.toThrow('no');
     await expect(store('2')).rejects.toThrow('no');
   });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TooLong } from '../../../src/avro/avro-writer.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
 import { encryptionKey } from '../../../src/crypto/keys.ts';
 import { LargeBodyWorker } from '../../../src/ingress/large-body/large-body-worker.ts';
@@ -90,6 +91,25 @@ describe('the worker for large bodies', () => {
     expect(ended).toEqual(['LARGE_BODY_FAILED']);
   });
 
+  it('works alone on one whose record is longer than its share, and counts nothing twice', async () => {
+    const kept = store('keep', 40);
+    const wide = store('wide', 40);
+    const behind = store('fine', 20);
+    await expect.poll(() => seen.unclassified).toBe(1);
+    await behind;
+    expect(large.hasRoom(1)).toBe(false);
+    await large.drain(delivery('go!!'));
+    await Promise.all([kept, wide]);
+    // Those of wide, once, and of the other three.
+    expect(seen.unclassified).toBe(4);
+    expect(large.hasRoom(100)).toBe(true);
+  });
+
+  it('says so where one of the spool needs more memory than its length, and takes it with as much as a body can have', async () => {
+    await expect(large.drain(delivery('wide'))).rejects.toThrow(TooLong);
+    expect(await large.drain(delivery('wide'), 100)).toMatchObject({ stored: 'kafka' });
+  });
+
   it('does other work in the place of a body, as soon as none is worked on, and before those that come later', async () => {
     const order: string[] = [];
     const note = (what: string) => () => void order.push(what);
@@ -101,7 +121,8 @@ describe('the worker for large bodies', () => {
         }),
     );
     const stored = store('fine').then(note('stored'));
-    const aside = large.aside(async () => note('aside')());
+    // Whoever stored hears of it in the same turn of the event loop.
+    const aside = large.aside(() => new Promise(setImmediate).then(note('aside')));
     expect(large.hasRoom(1)).toBe(false);
     await new Promise(setImmediate);
     expect(order).toEqual([]);
