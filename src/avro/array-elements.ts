@@ -1,4 +1,4 @@
-import { CLOSE_ARRAY, type JsonScanner } from '../core/json-scanner.ts';
+import { CLOSE_ARRAY, type JsonScanner, OPEN_OBJECT } from '../core/json-scanner.ts';
 import { AvroWriter, TooLong } from './avro-writer.ts';
 import type { ArrayReader, SpanFinder } from './span-finder.ts';
 import { DriftCounts, type DriftSink, type Plan, ValueWriter, type WrittenElements } from './value-writer.ts';
@@ -39,6 +39,8 @@ export class ArrayElements implements ArrayReader, WrittenElements {
   readonly #drift = new DriftCounts();
   readonly #out = new AvroWriter(KEPT_BYTES);
   #count = 0;
+  /** Elements that are no objects, as records must be: each is a record of nulls, and drift. */
+  #strays = 0;
   #isTooLong = false;
   /** Bytes of `#memory`. */
   #taken = 0;
@@ -65,6 +67,7 @@ export class ArrayElements implements ArrayReader, WrittenElements {
       at = scanner.toNext(end, CLOSE_ARRAY);
     }
     this.end = scanner.skipSpace(end) + 1;
+    if (this.#strays > 0) this.#drift.add(this.#plan.path, this.#strays);
     this.#taken = this.#out.length;
     this.#memory.taken += this.#taken;
   }
@@ -88,9 +91,12 @@ export class ArrayElements implements ArrayReader, WrittenElements {
   }
 
   #write(scanner: JsonScanner, at: number, writing: ValueWriter): number {
-    const end = this.#finder.find(scanner, at);
+    const isStray = this.#plan.kind === 'record' && scanner.bytes[at] !== OPEN_OBJECT;
+    // Nothing in it counts.
+    const end = isStray ? scanner.skipValue(at) : this.#finder.find(scanner, at);
+    if (isStray) this.#strays++;
     const before = this.#out.length;
-    this.#isTooLong = !this.#fits(writing);
+    this.#isTooLong = !this.#fits(writing, isStray);
     this.#count++;
     if (this.#isTooLong) this.#out.clear();
     // What long lists in the element have become is here now.
@@ -99,9 +105,10 @@ export class ArrayElements implements ArrayReader, WrittenElements {
   }
 
   /** Writes the element; false where it is too much. */
-  #fits(writing: ValueWriter): boolean {
+  #fits(writing: ValueWriter, isStray: boolean): boolean {
     try {
-      writing.item(this.#plan, this.#finder);
+      if (isStray) this.#nulls();
+      else writing.item(this.#plan, this.#finder);
       return this.#out.length <= this.#out.maxBytes;
     } catch (error) {
       if (error instanceof TooLong) return false;
@@ -109,10 +116,15 @@ export class ArrayElements implements ArrayReader, WrittenElements {
     }
   }
 
+  #nulls(): void {
+    if (this.#plan.kind === 'record') this.#out.zeros(this.#plan.fields.length);
+  }
+
   #clear(): void {
     this.#drift.clear();
     this.#out.clear();
     this.#count = 0;
+    this.#strays = 0;
     this.#isTooLong = false;
     this.#memory.taken -= this.#taken;
     this.#taken = 0;

@@ -59,6 +59,15 @@ export class AvroWriter {
     this.#buffer[this.length++] = value;
   }
 
+  /** As many nulls. */
+  zeros(count: number): void {
+    this.#ensure(count);
+    const end = this.length + count;
+    if (count > SHORT) this.#buffer.fill(0, this.length, end);
+    else for (let at = this.length; at < end; at++) this.#buffer[at] = 0;
+    this.length = end;
+  }
+
   /** An int or a long, as zigzag: -2^52 to 2^53-2 are exact. */
   long(value: number): void {
     this.#ensure(10);

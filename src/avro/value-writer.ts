@@ -20,23 +20,45 @@ export class ValueWriter {
 
   /** Of the union of null and the plan's type. */
   nullable(plan: Plan, finder: SpanFinder): void {
-    const start = finder.starts[plan.slot] as number;
+    if (this.#isNull(plan, finder)) this.#out.byte(0);
+    else this.#fitting(plan, finder);
+  }
+
+  /** Of an array. A record among them cannot be null: it must be an object. */
+  item(plan: Plan, finder: SpanFinder): void {
+    if (plan.kind === 'record') this.#fields(plan.fields, finder);
+    else this.nullable(plan, finder);
+  }
+
+  #isNull(plan: Plan, { starts }: SpanFinder): boolean {
+    const start = starts[plan.slot] as number;
+    return start < 0 || this.#bytes[start] === 0x6e || this.#omitted?.has(plan) === true;
+  }
+
+  /** Null, and drift, where the value doesn't fit. */
+  #fitting(plan: Plan, finder: SpanFinder): void {
     const out = this.#out;
-    if (start < 0 || this.#bytes[start] === 0x6e || this.#omitted?.has(plan)) return out.byte(0);
     const before = out.length;
     out.byte(2);
-    if (this.#write(plan, finder, start)) return;
+    if (this.#write(plan, finder, finder.starts[plan.slot] as number)) return;
     out.length = before;
     out.byte(0);
     this.#drift(plan.path);
   }
 
-  /** Of an array. Records among them cannot be null: what is no object becomes a record of nulls, and drift. */
-  item(plan: Plan, finder: SpanFinder): void {
-    if (plan.kind !== 'record') return this.nullable(plan, finder);
-    if (this.#write(plan, finder, finder.starts[plan.slot] as number)) return;
-    for (const _ of plan.fields) this.#out.byte(0);
-    this.#drift(plan.path);
+  /** Of a record. Many are mostly nulls, which are written together. */
+  #fields(fields: readonly Plan[], finder: SpanFinder): void {
+    let nulls = 0;
+    for (let n = 0; n < fields.length; n++) {
+      const field = fields[n] as Plan;
+      if (this.#isNull(field, finder)) nulls++;
+      else {
+        if (nulls > 0) this.#out.zeros(nulls);
+        nulls = 0;
+        this.#fitting(field, finder);
+      }
+    }
+    if (nulls > 0) this.#out.zeros(nulls);
   }
 
   /** False where the value doesn't fit. */
@@ -44,7 +66,7 @@ export class ValueWriter {
     const sign = this.#bytes[start];
     if (plan.kind === 'record') {
       if (sign !== OPEN_OBJECT) return false;
-      for (const field of plan.fields) this.nullable(field, finder);
+      this.#fields(plan.fields, finder);
       return true;
     }
     if (plan.kind === 'array') {

@@ -112,6 +112,26 @@ describe('a list', () => {
   });
 });
 
+describe('records of a list', () => {
+  it('have nulls where nothing stands, however many fields there are, and count as drift where they are no objects', () => {
+    const names = Array.from({ length: 120 }, (_, n) => `f${n}`);
+    const schema = readEventSchema({
+      name: 'wider.avsc',
+      text: schemaText([
+        field('wide', list('Wide', ...names.map((name) => field(name, 'string', `/${name}`))), '/wide'),
+      ]),
+    });
+    const drift: string[] = [];
+    const found = schema.transcoder.find(Buffer.from('{"wide":[0,{"f60":"x"},[{}],{},"text",null]}'));
+    const value = found.write(ENVELOPE, 1, (name, count) => drift.push(`${name} ${count}`));
+    found.drop();
+    const { wide } = schema.codec.decode(value.subarray(HEADER_LENGTH)) as { wide: object[] };
+    const nulls = Object.fromEntries(names.map((name) => [name, null]));
+    expect(wide.map((one) => ({ ...one }))).toEqual([nulls, { ...nulls, f60: 'x' }, ...Array(4).fill(nulls)]);
+    expect(drift).toEqual(['wide[] 4']);
+  });
+});
+
 describe('a record with its message', () => {
   it('is not written beyond the bytes that there are for it, and its memory is given back', () => {
     const found = find(`{"text":"${'x'.repeat(1_000_000)}"}`);

@@ -11,7 +11,7 @@ const OWN = { eventId: 'e', subscription: 's', receivedAt: 1 };
 function map({ transcoder, codec }: EventSchema, message: unknown, source = JSON.stringify(message)) {
   const drift: string[] = [];
   const value = transcoder.find(Buffer.from(source)).write(OWN, 1, listDrift(drift));
-  return { record: { ...codec.decode(value.subarray(5)) }, drift };
+  return { record: { ...codec.decode(value.subarray(5)) }, drift: drift.sort() };
 }
 
 const timestamp = { type: 'long', logicalType: 'timestamp-millis' };
