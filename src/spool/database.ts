@@ -14,7 +14,6 @@ import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type ErrorCode, HooklineError, hasCode } from '../core/errors.ts';
 import { keepCopy, moveAside } from './damaged-copies.ts';
-import { isNotedInUse, noteClosed, noteInUse } from './in-use.ts';
 import { examineLog } from './log-damage.ts';
 import { CREATE_SQL, LOCK_SQL, NEW_FILE_SQL, OPEN_SQL, PLAIN, SEALED } from './schema.ts';
 
@@ -25,15 +24,10 @@ const REWRITE_BYTES = 1024 * 1024;
 /**
  * Opens the folder's database, creates it if there is none, and owns it from then on. When this returns, database and
  * folder are on the disk, and no content depends on an earlier sync that failed.
- * @param isReopened by the process that has closed it: then a missing log was copied into its table, and lost nothing
  * @param onDamage called where the log has lost transactions, with the path of a copy if there is one
  * @throws HooklineError SPOOL_IN_USE, SPOOL_INVALID, SPOOL_FAILING, SPOOL_FULL
  */
-export function openDatabase(
-  dir: string,
-  isReopened: boolean,
-  onDamage: (copy: string | null) => void,
-): DatabaseSync {
+export function openDatabase(dir: string, onDamage: (copy: string | null) => void): DatabaseSync {
   const path = join(dir, FILE_NAME);
   const log = join(dir, LOG_NAME);
   let db: DatabaseSync | undefined;
@@ -46,7 +40,6 @@ export function openDatabase(
     // From here on nobody else writes to the log, and it is still as it was found.
     const { state, end } = examineLog(log);
     if (state === 'damaged') onDamage(keepCopy(log));
-    if (state === 'empty' && !isReopened && isNotedInUse(db)) onDamage(null);
     if (numberOf(db, 'page_count') === 0) db.exec(NEW_FILE_SQL);
     db.exec(OPEN_SQL);
     const format = numberOf(db, 'user_version');
@@ -55,7 +48,6 @@ export function openDatabase(
     rewrite(log, end ?? Number.POSITIVE_INFINITY);
     // The log's directory entry must be on the disk too before anything is acknowledged.
     syncFolder(dir);
-    noteInUseIfPossible(db, dir);
     if (format < PLAIN) db.exec(CREATE_SQL);
     return db;
   } catch (error) {
@@ -74,15 +66,6 @@ function isLogAlone(dir: string): boolean {
   return (statSync(join(dir, FILE_NAME), { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
-/** On a full disk without the note: then a log that is lost is not noticed, but what is here can be published. */
-function noteInUseIfPossible(db: DatabaseSync, dir: string): void {
-  try {
-    attempt(() => noteInUse(db), dir);
-  } catch (error) {
-    if (!hasCode(error, 'SPOOL_FULL')) throw error;
-  }
-}
-
 function closeAfterFailure(db: DatabaseSync, dir: string, failure: HooklineError): void {
   if (hasCode(failure, 'SPOOL_IN_USE')) return db.close();
   try {
@@ -91,25 +74,7 @@ function closeAfterFailure(db: DatabaseSync, dir: string, failure: HooklineError
   } catch {
     // The first failure is the one to report.
   }
-  closeDatabase(db, dir);
-}
-
-/** Closes the database; SQLite copies the log into it and deletes it. */
-export function closeDatabase(db: DatabaseSync, dir: string): void {
-  try {
-    if (isNotedInUse(db)) new Reserve(dir).lend(() => attempt(() => noteClosed(db), dir));
-  } catch {
-    // A failing disk may fail here too. If SQLite can delete the log all the same, the next process reports it as missing.
-  }
   db.close();
-}
-
-function attempt<T>(work: () => T, dir: string): T {
-  try {
-    return work();
-  } catch (error) {
-    throw sqliteFailure(error, dir);
-  }
 }
 
 const numberOf = (db: DatabaseSync, pragma: string) =>
@@ -228,12 +193,12 @@ const VACUUM_PAGES = 512;
 
 /** Returns free pages to the disk. */
 export function vacuum(db: DatabaseSync, freePages: number, dir: string): void {
-  attempt(() => {
-    noteClosed(db);
+  try {
     for (let left = freePages; left > 0; left -= VACUUM_PAGES) {
       db.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);
       db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     }
-    noteInUse(db);
-  }, dir);
+  } catch (error) {
+    throw sqliteFailure(error, dir);
+  }
 }

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { hasCode } from '../core/errors.ts';
 import { releaseBytes } from '../core/release-bytes.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
-import { closeDatabase, openDatabase, Reserve, sqliteFailure, vacuum } from './database.ts';
+import { openDatabase, Reserve, sqliteFailure, vacuum } from './database.ts';
 import { RowProofs, type TableRow, upgradeRows } from './row-proofs.ts';
 import { COLUMNS_SQL, COUNT_LATE_SQL, INSERT_SQL } from './schema.ts';
 import type { LateCount, ReadLimits, SpoolCounts, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
@@ -45,13 +45,11 @@ export class SpoolFile {
 
   /**
    * @param nextId the value of the previous SpoolFile of this folder, so that no id is used twice
-   * @param isReopened whether this process has had the file open before
    */
   constructor(options: {
     dir: string;
     maxBytes: number;
     nextId?: number;
-    isReopened?: boolean;
     sealingKeys?: SealingKeys | undefined;
   }) {
     this.#dir = options.dir;
@@ -61,8 +59,8 @@ export class SpoolFile {
       this.#isDamaged = true;
       this.#damagedCopy ??= copy;
     };
-    const { dir, isReopened = false } = options;
-    this.#db = this.#reserve.lend(() => openDatabase(dir, isReopened, onDamage));
+    const { dir } = options;
+    this.#db = this.#reserve.lend(() => openDatabase(dir, onDamage));
     this.#space = new SpoolSpace(this.#db, this.#reserve, options);
     this.#proofs = new RowProofs(options.sealingKeys);
     const { openable } = this.#proofs;
@@ -85,7 +83,7 @@ export class SpoolFile {
       this.#delete = this.#db.prepare('DELETE FROM deliveries WHERE id = ?');
       this.#isLocked = this.#db.prepare(`SELECT NOT ${openable} AS locked FROM deliveries WHERE id = ?`);
     } catch (error) {
-      closeDatabase(this.#db, dir);
+      this.#db.close();
       throw sqliteFailure(error, dir);
     }
   }
@@ -200,7 +198,7 @@ export class SpoolFile {
   }
 
   close(): void {
-    closeDatabase(this.#db, this.#dir);
+    this.#db.close();
   }
 
   #transaction(work: () => void): void {

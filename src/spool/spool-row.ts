@@ -31,7 +31,7 @@ export type SpoolState = {
   readonly keyMissing: number;
   /** Rows that had no seal when the file was opened although there is a key: nothing proves where they come from. */
   readonly unproven: number;
-  /** Whether its log was damaged, missing or without its database when the file was opened: rows in it are lost. */
+  /** Whether its log was damaged, or without its database, when the file was opened: rows in it are lost. */
   readonly isDamaged: boolean;
   /** Where a copy of that log is; null where there is none. */
   readonly damagedCopy: string | null;
@@ -50,9 +50,9 @@ export const HAD_NO_SEAL =
 export function damageText({ damagedCopy }: Pick<SpoolState, 'damagedCopy'>): string {
   const copy =
     damagedCopy === null
-      ? `there is no copy of it: it was missing, or there was no space, or there are ${MAX_COPIES} copies (.damaged), which you can move away`
+      ? `there is no copy of it: there was no space, or there are ${MAX_COPIES} copies (.damaged), which you can move away`
       : `a copy is in ${damagedCopy}`;
-  return `the log of the spool was damaged, missing or without its database: deliveries that were answered 200 are lost with it; ${copy}. Have the provider replay the time of the outage.`;
+  return `the log of the spool was damaged, or without its database: deliveries that were answered 200 are lost with it; ${copy}. Have the provider replay the time of the outage.`;
 }
 
 /** What the counts so far have found: each row counts once. */

@@ -28,9 +28,7 @@ export type OpenFile = Pick<
 export type SpoolWorkDeps = {
   readonly options: ThreadOptions;
   /** @throws HooklineError SPOOL_IN_USE, SPOOL_INVALID, SPOOL_FAILING, SPOOL_FULL */
-  readonly openFile: (
-    options: ThreadOptions & { readonly nextId: number; readonly isReopened: boolean },
-  ) => OpenFile;
+  readonly openFile: (options: ThreadOptions & { readonly nextId: number }) => OpenFile;
   readonly port: Pick<CallPort<SpoolRequest, SpoolAnswer, SpoolState>, 'answer' | 'close'>;
 };
 
@@ -74,8 +72,7 @@ export class SpoolWork {
 
   /** The open file. After a failure it is opened again, with the content of the disk. */
   #opened(): OpenFile {
-    const [nextId, isReopened] = [this.#nextId, this.#isOpened];
-    this.#file ??= this.#deps.openFile({ ...this.#options, nextId, isReopened });
+    this.#file ??= this.#deps.openFile({ ...this.#options, nextId: this.#nextId });
     this.#isOpened = true;
     return this.#file;
   }
