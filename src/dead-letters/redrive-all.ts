@@ -25,10 +25,10 @@ export const redriveAll = (
       const unread = batch.findIndex(({ at }) => isUnreadNow(bodies.get(at)));
       return { bodies, behindUnread: new Set(unread < 0 ? [] : batch.slice(unread)) };
     },
-    // Whose entity the unread one is of is not known: all behind it wait.
+    // Whose entity the unread one is of is not known: it ends the run, when all before it are done.
     orderOf: (deadLetter, { bodies, behindUnread }) =>
       behindUnread.has(deadLetter)
-        ? 'behind one that cannot be read now'
+        ? null
         : orderOfDeadLetter(deadLetter, bodies.get(deadLetter.at), redelivery.delivery),
     one: (deadLetter, { bodies }, passed) =>
       redriveOne(deadLetter, bodies.get(deadLetter.at), redelivery, passed),

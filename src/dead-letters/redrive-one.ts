@@ -89,7 +89,7 @@ async function publishAgain(
   const refused = (message: string): DeadLetterOutcome => ({ deadLetter, outcome: 'refused', message });
   const refusal = refusalOf(deadLetter);
   if (refusal !== null) return refused(refusal);
-  if (isUnreadNow(body)) throw body;
+  if (isUnreadNow(body)) throw unreadNow(deadLetter, body as Error);
   if (!Buffer.isBuffer(body)) return refused(body?.message ?? 'retention has deleted it');
   const { delivery } = redelivery;
   if (deadLetter.headers[NAMES.stage] === 'COMMAND') {
@@ -108,6 +108,16 @@ async function publishAgain(
     ? { deadLetter, outcome: 'stored', eventId, to }
     : { deadLetter, outcome: 'dead-lettered', eventId, to, code };
 }
+
+/** It ends each run: what can never be read again is for the operator to dismiss. */
+function unreadNow({ at }: DeadLetter, error: Error): Error {
+  const remedy = `where it can never be read again, dismiss it (hookline dlq dismiss --filter at=${at})`;
+  if (!(error instanceof HooklineError)) return new Error(`${error.message}; ${remedy}`);
+  return new HooklineError(error.code, error.detail, { cause: error, remedy: joined(error.remedy, remedy) });
+}
+
+const joined = (...texts: readonly (string | undefined)[]): string =>
+  texts.filter((text) => text !== undefined).join('; ');
 
 const positionOf = ({ topic, partition, offset }: Position) =>
   partition < 0 ? topic : `${topic}[${partition}]@${offset}`;

@@ -19,8 +19,11 @@ type Run<T> = RunOptions & {
   readonly prepare: (batch: readonly DeadLetter[], ending: AbortSignal) => Promise<T>;
   /** @param passed called when the next one of its order may follow, at the latest when this resolves */
   readonly one: (deadLetter: DeadLetter, prepared: T, passed: () => void) => Promise<DeadLetterOutcome>;
-  /** The same for all whose order counts: one waits until the one before has passed, and stays where that has failed. */
-  readonly orderOf?: (deadLetter: DeadLetter, prepared: T) => string;
+  /**
+   * The same for all whose order counts: one waits until the one before has passed, and stays where that has failed. null: it waits
+   * for all before it.
+   */
+  readonly orderOf?: (deadLetter: DeadLetter, prepared: T) => string | null;
 };
 
 /**
@@ -53,10 +56,10 @@ export async function runInOrder<T>(
   for (const batch of batchesOf(selected)) {
     if (ending.aborted) break;
     const prepared = await prepare(batch, ending);
-    const latest = new Map<string, Promise<void>>();
+    const latest = new Map<string | null, Promise<unknown>>();
     const inTurn = async (deadLetter: DeadLetter) => {
       const order = orderOf?.(deadLetter, prepared);
-      const before = order === undefined ? undefined : latest.get(order);
+      const before = order === null ? Promise.all(latest.values()) : latest.get(order ?? null);
       const { promise, resolve: passed } = Promise.withResolvers<void>();
       if (order !== undefined) latest.set(order, promise);
       try {

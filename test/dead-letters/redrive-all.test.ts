@@ -38,6 +38,7 @@ function redriver(
   asked: string[] = [],
 ) {
   const stored: string[] = [];
+  const messages: string[] = [];
   const send = async (record: OutgoingRecord): Promise<Position> => {
     const at = fromOf(record);
     if (record.topic === EVENTS && at !== undefined) {
@@ -63,9 +64,10 @@ function redriver(
   };
   const run = async (selected: readonly DeadLetter[], rate?: number) => {
     const outcomes = await redriveAll(selected, { ...options, rate });
+    messages.push(...outcomes.flatMap(({ message }) => message ?? []));
     return Object.fromEntries(outcomes.map(({ deadLetter: { at }, outcome }) => [at, outcome]));
   };
-  return { stored, run };
+  return { stored, messages, run };
 }
 
 it('a redrive stores no event of an entity before an earlier one that has failed', async () => {
@@ -124,6 +126,16 @@ it.each([
   content.set('0:1', bodyOf('e-1'));
   expect(await run(all)).toEqual({ '0:1': 'stored', '0:2': 'stored' });
   expect(stored).toEqual(['0:1', '0:2']);
+});
+
+it('a redrive stores all events before one that cannot be read now, and says how to get past it', async () => {
+  const bodies = Array.from({ length: 20 }, (_, n) => [`0:${n}`, bodyOf('e-1')] as const);
+  const content = new Map<string, Buffer | Error>([...bodies, ['0:20', new HooklineError('BODY_SEALED')]]);
+  const { stored, run, messages } = redriver(content, undefined, async () => {});
+  const outcomes = await run([...content.keys()].map((at, n) => received(at, 1_000 * n)));
+  expect(outcomes['0:20']).toBe('failed');
+  expect(stored).toEqual(bodies.map(([at]) => at));
+  expect(messages).toEqual([expect.stringContaining('dismiss it (hookline dlq dismiss --filter at=0:20)')]);
 });
 
 it('a redrive stores events behind one that nobody can redrive: it cannot wait for that', async () => {
