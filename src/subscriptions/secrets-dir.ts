@@ -17,14 +17,16 @@ const NO_SECRETS: DirSecrets = { subscriptionIds: [], signingSecrets: [], encryp
 /** Reads a ref's files whenever it is asked; without SECRETS_DIR there are none. */
 export const secretsIn =
   (dir: string | undefined) =>
-  async (ref: string): Promise<DirSecrets> =>
-    dir === undefined ? NO_SECRETS : readDirSecrets(dir, ref);
+  async (ref: string, only?: readonly (keyof DirSecrets)[]): Promise<DirSecrets> =>
+    dir === undefined ? NO_SECRETS : readDirSecrets(dir, ref, only);
 
 const FILES = {
   subscriptionIds: { name: 'subscription-id', fault: signingPartFault },
   signingSecrets: { name: 'signing-secret', fault: signingPartFault },
   encryptionKeys: { name: 'encryption-key', fault: encryptionKeyFault },
 } as const;
+
+const LISTS = ['subscriptionIds', 'signingSecrets', 'encryptionKeys'] as const;
 
 /** The names of those that nobody else may read. */
 export const SECRET_FILES: readonly string[] = [FILES.signingSecrets.name, FILES.encryptionKeys.name];
@@ -36,10 +38,17 @@ export async function listRefs(dir: string): Promise<string[]> {
 
 /**
  * Reads the files of one ref.
+ * @param only those to read; what others have is left out, and their faults do not matter
  * @throws HooklineError KEYS_INVALID with the file and its fault, never with its content
  */
-export async function readDirSecrets(dir: string, ref: string): Promise<DirSecrets> {
-  const values = async ({ name, fault }: (typeof FILES)[keyof typeof FILES]) => {
+export async function readDirSecrets(
+  dir: string,
+  ref: string,
+  only: readonly (keyof DirSecrets)[] = LISTS,
+): Promise<DirSecrets> {
+  const values = async (list: keyof DirSecrets) => {
+    if (!only.includes(list)) return [];
+    const { name, fault } = FILES[list];
     const path = join(dir, ref, name);
     const content = await readFile(path, 'utf8').catch((error) => emptyWhenMissing(error, path));
     const texts = content
@@ -53,9 +62,9 @@ export async function readDirSecrets(dir: string, ref: string): Promise<DirSecre
     return texts;
   };
   const [subscriptionIds, signingSecrets, encryptionKeys] = await Promise.all([
-    values(FILES.subscriptionIds),
-    values(FILES.signingSecrets),
-    values(FILES.encryptionKeys),
+    values('subscriptionIds'),
+    values('signingSecrets'),
+    values('encryptionKeys'),
   ]);
   return { subscriptionIds, signingSecrets, encryptionKeys };
 }
@@ -168,8 +177,6 @@ function createCheck({ dir, onChange, onFault }: SecretsWatchDeps): (isFirst: bo
     }
   };
 }
-
-const LISTS = ['subscriptionIds', 'signingSecrets', 'encryptionKeys'] as const;
 
 const removes = (before: DirSecrets, after: DirSecrets) =>
   LISTS.some((list) => before[list].some((value) => !after[list].includes(value)));

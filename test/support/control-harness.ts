@@ -134,7 +134,7 @@ export async function openControlHarness(options: Options = {}) {
         deadLetters.push({ record, code: reason.code });
       },
     },
-    dirSecrets: (ref) => readDirSecrets(join(provider.fixture.dir, 'secrets'), ref),
+    dirSecrets: (ref, only) => readDirSecrets(join(provider.fixture.dir, 'secrets'), ref, only),
     refPatterns: (topic) => options.refPatterns?.[topic] ?? null,
     observe: (result) => observed.push(result),
     unnamed: (error) => unnamed.push(error),

@@ -20,8 +20,8 @@ export type OperationDeps = {
   readonly sealingKeys: SealingKeys;
   readonly subscriptions: SubscriptionView;
   readonly records: ControlRecords;
-  /** What SECRETS_DIR holds of a ref now; empty where it isn't set. */
-  readonly dirSecrets: (ref: string) => Promise<DirSecrets>;
+  /** What SECRETS_DIR holds of a ref now, or only these of its files; empty where it isn't set. */
+  readonly dirSecrets: (ref: string, only?: readonly (keyof DirSecrets)[]) => Promise<DirSecrets>;
   /** The patterns of refs that a command topic takes; null where it takes every ref. */
   readonly refPatterns: (topic: string) => readonly string[] | null;
 };

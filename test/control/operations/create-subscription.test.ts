@@ -546,6 +546,35 @@ describe('a creation that is resumed after a crash, and whose files cannot be us
     },
   );
 
+  const NAMING = [
+    ['beside its secret', {}],
+    ['beside a faulty file', { 'encryption-key': 'short' }],
+    ['in a file that is itself faulty', { 'subscription-id': ' \u0000\n' }],
+  ] as const;
+  it.each(NAMING)('deletes nothing that the files name, %s', async (_, more) => {
+    await using harness = await openControlHarness();
+    const record = await createInPart(harness);
+    const [left = expect.fail('none')] = await harness.subscriptions();
+    const files = { 'subscription-id': left.id, 'signing-secret': left.signingSecret };
+    harness.fixture.secrets('a', { ...files, ...more });
+    age(harness);
+    const before = harness.state.get('a');
+    const another = await harness.run(create('a', { commandId: 'c-2' }));
+    expect(another).toMatchObject({ status: 'REJECTED', errorCode: 'KEYS_INVALID' });
+    expect([await harness.subscriptions(), harness.state.get('a')]).toEqual([[left], before]);
+    // The very command that has created it cannot say that nothing was changed.
+    await harness.take(record);
+    expect(harness.results.at(-1)).toMatchObject({
+      ...{ status: 'FAILED', errorCode: 'PROVIDER_UNAVAILABLE' },
+      message: expect.stringMatching(/nothing more was deleted.*adopt it/),
+    });
+    expect([await harness.subscriptions(), harness.state.get('a')]).toEqual([[left], before]);
+    harness.fixture.secrets('a', { ...files, 'encryption-key': '' });
+    expect(await harness.run({ type: 'subscription.adopt', ref: 'a' })).toMatchObject({
+      status: 'SUCCEEDED',
+    });
+  });
+
   it('does not claim that nothing is there where what is there cannot be deleted', async () => {
     await using harness = await openControlHarness();
     const record = await createInPart(harness);
