@@ -9,6 +9,7 @@ import { watchSecrets } from './secrets-dir.ts';
 import { readSubscriptionTable, type SubscriptionTable } from './state-topic.ts';
 import {
   type CachedRecords,
+  type KnownRecord,
   openSecrets,
   type SubscriptionRecord,
   type SubscriptionSecrets,
@@ -43,7 +44,7 @@ export type KeyringObserver = {
   awaited(error: unknown, at: string): void;
   /** Reading the topic was interrupted; it starts again. */
   brokenOff(error: Error): void;
-  /** The topic has none of the subscriptions that were known, so many: it was deleted, and created anew. They stay. */
+  /** The topic was deleted and created anew, and may lack so many subscriptions that were known. They stay. */
   lost?(known: number): void;
 };
 
@@ -101,12 +102,12 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
   const before = deps.cache?.read() ?? [];
   for (const record of before) follow(record.ref, record);
   // What has not been read again yet is kept: the topic may not be read to its end this time.
-  const known = new Map(before.map((record) => [record.ref, record]));
+  const known = new Map<string, KnownRecord>(before.map((record) => [record.ref, record]));
   let table: SubscriptionTable | undefined;
-  const onChange = (ref: string, record: SubscriptionRecord | null) => {
+  const onChange = (ref: string, record: SubscriptionRecord | null, topicId: string) => {
     unreadable.delete(ref);
     follow(ref, record);
-    if (record) known.set(ref, record);
+    if (record) known.set(ref, { ...record, topicId });
     else known.delete(ref);
     deps.cache?.keep(() => [...known.values()]);
   };
@@ -151,11 +152,13 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
     );
     table = opened;
     await opened.caughtUp(deps.stopping);
-    const gone = before.filter(({ ref }) => !opened.get(ref) && !unreadable.has(ref));
-    // As if all were gone at once: rather it is another topic of the same name.
-    if (gone.length === before.length && gone.some(({ state }) => state === 'ACTIVE'))
-      observer.lost?.(gone.length);
-    else for (const { ref } of gone) onChange(ref, null);
+    const absent = [...known.values()].filter(({ ref }) => !opened.get(ref) && !unreadable.has(ref));
+    // What the topic had before and has no more was forgotten. What another topic of its name had may be written here yet.
+    const id = opened.topicId();
+    const isOfThis = ({ topicId }: KnownRecord) => (topicId ?? id) === id;
+    for (const { ref } of absent.filter(isOfThis)) onChange(ref, null, id);
+    const lost = absent.filter((one) => !isOfThis(one) && one.state !== 'RETIRED').length;
+    if (lost > 0) observer.lost?.(lost);
     keyring.complete();
   };
   const topicRead = readTopic();

@@ -35,7 +35,7 @@ export async function startKeyring(
       lost: (known) =>
         logger.error(
           { known, topic: deps.topic },
-          'the topic of subscriptions was deleted and created anew: the keys that are known stay live; see the runbook before you restart ingress',
+          'the topic of subscriptions was deleted and created anew: the keys that are known stay live, also where it lacks them; see the runbook before you restart ingress',
         ),
     },
   });

@@ -11,6 +11,8 @@ import type { SubscriptionRecord } from './subscription-record.ts';
 export type SubscriptionTable = {
   get(ref: string): SubscriptionRecord | undefined;
   all(): readonly SubscriptionRecord[];
+  /** The id of the topic as it was last looked up: another one of the same name has another id. */
+  topicId(): string;
   /** Resolves when the table has everything that was written before the call. */
   caughtUp(signal: AbortSignal): Promise<void>;
   /** This process has written a record there: `caughtUp` waits for it too. */
@@ -46,8 +48,8 @@ export type SubscriptionTableDeps = Pick<RecordTakerDeps, 'onUnreadable' | 'onAw
   readonly onBrokenOff: (error: Error) => void;
   /** The topic was deleted and created anew. What is known of it stays. */
   readonly onRecreated?: () => void;
-  /** Called with each record, and with null for a ref that was forgotten. */
-  readonly onChange: (ref: string, record: SubscriptionRecord | null) => void;
+  /** Called with each record, and with null for a ref that was forgotten; `topicId` says of which topic of this name. */
+  readonly onChange: (ref: string, record: SubscriptionRecord | null, topicId: string) => void;
 };
 
 export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promise<SubscriptionTable> {
@@ -56,6 +58,16 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
   const stopping = new AbortController();
   const fence = new StateFence();
   let tellFenced = (_ref: string) => {};
+  let topicId = '';
+  const noteTopicId: OpenTopic = (name, limits) => {
+    const fetcher = openTopic(name, limits);
+    const lookUp = async () => {
+      const found = await fetcher.lookUp();
+      topicId = found.topicId;
+      return found;
+    };
+    return { ...fetcher, lookUp };
+  };
   const take = takeRecords({
     ...{ read, onUnreadable, onAwaited, clock, signal: stopping.signal },
     onRecord(ref, fields) {
@@ -63,7 +75,7 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
       const record = fields && ({ ...fields, ref } as SubscriptionRecord);
       if (record) table.set(ref, record);
       else table.delete(ref);
-      deps.onChange(ref, record);
+      deps.onChange(ref, record, topicId);
     },
   });
   const onRecord = async (record: IncomingRecord) => {
@@ -81,11 +93,12 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
   };
   const { onRecreated = () => {} } = deps;
   const follower = await followTopic({
-    ...{ openTopic, topic, onRecord, onBrokenOff, onRewound, onRecreated, clock },
+    ...{ openTopic: noteTopicId, topic, onRecord, onBrokenOff, onRewound, onRecreated, clock },
   });
   return {
     get: (ref) => table.get(ref),
     all: () => [...table.values()],
+    topicId: () => topicId,
     caughtUp: (signal) => follower.caughtUp(signal),
     wrote: (position) => follower.wrote(position),
     partitions: (signal) => follower.partitions(signal),

@@ -94,11 +94,14 @@ const formatOne = ({ ref }: SealedFor) => ({ format: 1, aad: Buffer.from(ref) })
  * deliveries. Their secrets stay sealed.
  */
 export type CachedRecords = {
-  read(): SubscriptionRecord[];
+  read(): KnownRecord[];
   /** Writes them 0.2 s later, once for all changes in that time. */
-  keep(records: () => readonly SubscriptionRecord[]): void;
+  keep(records: () => readonly KnownRecord[]): void;
   stop(): void;
 };
+
+/** A record, and the id of the topic that it was read of; absent in the files of older versions. */
+export type KnownRecord = SubscriptionRecord & { readonly topicId?: string };
 
 const WRITE_AFTER_MS = 200;
 
@@ -150,20 +153,20 @@ export function replacedBy(
   }
 }
 
-type CachedRecord = Omit<SubscriptionRecord, 'sealedKeys'> & { readonly sealedKeys: string | null };
+type CachedRecord = Omit<KnownRecord, 'sealedKeys'> & { readonly sealedKeys: string | null };
 
-const toCached = (record: SubscriptionRecord): CachedRecord => ({
+const toCached = (record: KnownRecord): CachedRecord => ({
   ...record,
   sealedKeys: record.sealedKeys?.toString('base64') ?? null,
 });
 
-const fromCached = (kept: CachedRecord): SubscriptionRecord => ({
+const fromCached = (kept: CachedRecord): KnownRecord => ({
   ...kept,
   sealedKeys: kept.sealedKeys === null ? null : Buffer.from(kept.sealedKeys, 'base64'),
 });
 
 /** One incomplete record shows that the file was changed or damaged: nothing of it is used. */
-function recordsIn(content: unknown): SubscriptionRecord[] {
+function recordsIn(content: unknown): KnownRecord[] {
   if (!Array.isArray(content)) throw new Error('it is not a list');
   return content.map((kept: unknown, n) => {
     if (!isCached(kept)) throw new Error(`item ${n} is not a subscription`);
@@ -183,6 +186,7 @@ function isCached(value: unknown): value is CachedRecord {
     [kept.receiverUrl, kept.owner].every(isText) &&
     [kept.subscriptionId, kept.commandId].every(isTextOrNull) &&
     [kept.begunBy, kept.extra, kept.replaced].every((text) => isTextOrNull(text ?? null)) &&
+    isText(kept.topicId ?? '') &&
     Array.isArray(kept.events) &&
     kept.events.every(isText) &&
     Number.isSafeInteger(kept.updatedAt) &&

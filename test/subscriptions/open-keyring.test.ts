@@ -168,7 +168,7 @@ describe('a state topic that was deleted and created anew', () => {
     const kept: (readonly SubscriptionRecord[])[] = [];
     const cache: CachedRecords = {
       ...{
-        read: () => [recordOf(sealed)],
+        read: () => [{ ...recordOf(sealed), topicId: 'earlier' }],
         keep: (all: () => readonly SubscriptionRecord[]) => kept.push(all()),
         stop() {},
       },
@@ -180,6 +180,53 @@ describe('a state topic that was deleted and created anew', () => {
     append(topic, 'b', 'readable');
     await until('it is read', () => the.keyring.isPending('b'));
     expect(kept.at(-1)?.map(({ ref }) => ref)).toEqual(['a', 'b']);
+  });
+
+  const cacheOf = (known: readonly (readonly [string, string | undefined])[]) => {
+    const written: (readonly [string, string | undefined])[][] = [];
+    const cache: CachedRecords = {
+      read: () =>
+        known.map(([ref, topicId]) => {
+          const record = { ...recordOf(null), ref };
+          const sealedKeys = sealSecrets(sealingKeys, record, { signingSecret: id });
+          return { ...record, sealedKeys, ...(topicId !== undefined && { topicId }) };
+        }),
+      keep: (all) => written.push(all().map(({ ref, topicId }) => [ref, topicId])),
+      stop() {},
+    };
+    return { cache, written };
+  };
+
+  it('keeps what it does not have yet, also where it has others again, and at the next start', async () => {
+    const topic = new ScriptedTopic([0]);
+    append(topic, 'a', 'readable');
+    const lost: number[] = [];
+    const { cache, written } = cacheOf(['a', 'b', 'c'].map((ref) => [ref, 'earlier']));
+    await using the = await openScripted(topic, { lost: (known: number) => lost.push(known) }, cache);
+    expect([the.keyring.refs(), lost]).toEqual([['a', 'b', 'c'], [2]]);
+    const known = written.at(-1) ?? expect.fail('not written');
+    expect(known).toEqual([
+      ['a', 'first'],
+      ['b', 'earlier'],
+      ['c', 'earlier'],
+    ]);
+    await using next = await openScripted(topic, {}, cacheOf(known).cache);
+    expect(next.keyring.refs()).toEqual(['a', 'b', 'c']);
+  });
+
+  it.each([
+    ['says that its only one was forgotten', 'earlier', true],
+    ['lacks the only one that it had: what said so was compacted away', 'first', false],
+    ['lacks the only one of a cache file of an older version', undefined, false],
+  ])('keeps none, and reports no loss, where it %s', async (_, topicId, hasTombstone) => {
+    const topic = new ScriptedTopic([0]);
+    append(topic, 'a', 'readable');
+    Object.assign(topic.logs[0]?.[0] ?? {}, hasTombstone ? { value: null } : { key: Buffer.from('another') });
+    const lost: number[] = [];
+    const { cache, written } = cacheOf([['a', topicId]]);
+    await using the = await openScripted(topic, { lost: (known: number) => lost.push(known) }, cache);
+    expect([the.keyring.has('a'), lost]).toEqual([false, []]);
+    expect(written.at(-1)?.some(([ref]) => ref === 'a')).toBe(false);
   });
 });
 
