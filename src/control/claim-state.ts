@@ -20,7 +20,10 @@ export type StateClaim = {
 };
 
 export type StateClaimDeps = {
-  readonly table: Pick<SubscriptionTable, 'get' | 'caughtUp' | 'partitions' | 'fence' | 'onFenced'>;
+  readonly table: Pick<
+    SubscriptionTable,
+    'get' | 'caughtUp' | 'partitions' | 'fence' | 'onFenced' | 'dropMissing'
+  >;
   readonly records: Pick<ControlRecords, 'storeClaim' | 'restoreSubscription'>;
   readonly newId: () => string;
   readonly onClaimed: (epoch: number) => void;
@@ -28,6 +31,8 @@ export type StateClaimDeps = {
   readonly onFenced: (ref: string) => void;
   /** The topic lacks so many records that this process has read of it before; they are written there again. */
   readonly onMissing: (count: number) => void;
+  /** It lacks them, and another process may have removed them there: this one does not know them any more. */
+  readonly onDropped: (count: number) => void;
   readonly onFailure: (error: unknown) => void;
 };
 
@@ -49,10 +54,21 @@ export function claimState(deps: StateClaimDeps): StateClaim {
   /** How often a record that does not count may have stayed the latest of its key, and how much of that is repaired. */
   let left = 1;
   let restored = 0;
+  let isRefused = false;
+  /** What this process has ever claimed with. */
+  const own = new Set<string | null>();
   let claiming: { readonly by: Lease; readonly done: Promise<void> } | undefined;
   let working = leaseOf(new AbortController().signal);
   /** Higher claims in this lease after which this process has claimed again. */
   let answered = 0;
+
+  /** Another process may have worked since the topic was made anew. */
+  const othersWorked = () => held === undefined && [...fence.claims()].some((claim) => !own.has(claim));
+
+  const refused = (error: unknown) => {
+    isRefused = true;
+    deps.onFailure(error);
+  };
 
   const isHeld = (one: Held | undefined) =>
     one !== undefined && one === held && one.rewinds === fence.rewinds && fence.highest() <= one.epoch;
@@ -97,7 +113,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
       for (const ref of refs)
         await restore(ref, lease).catch((error) => {
           lease.check();
-          deps.onFailure(error);
+          refused(error);
         });
     };
     await Promise.all(Array.from({ length: RESTORED_AT_ONCE }, restoreRest));
@@ -110,11 +126,17 @@ export function claimState(deps: StateClaimDeps): StateClaim {
       const { rewinds } = fence;
       const partitions = await table.partitions(lease.signal);
       // Readers would ignore a higher claim, and this loop would claim for ever.
-      if (fence.highest() >= MAX_EPOCH)
+      const epoch = fence.next();
+      if (epoch > MAX_EPOCH)
         throw new HooklineError('STATE_FENCED', `epoch ${fence.highest()} is the last one`, {
           remedy: FORGED,
         });
-      const mine = { epoch: fence.highest() + 1, claim: deps.newId() };
+      if (othersWorked()) {
+        const dropped = table.dropMissing();
+        if (dropped > 0) deps.onDropped(dropped);
+      }
+      const mine = { epoch, claim: deps.newId() };
+      own.add(mine.claim);
       await Promise.all(partitions.map((partition) => records.storeClaim(partition, mine, lease)));
       await table.caughtUp(lease.signal);
       lease.check();
@@ -132,6 +154,8 @@ export function claimState(deps: StateClaimDeps): StateClaim {
   };
 
   const acquire = async (lease: Lease): Promise<StateLease> => {
+    if (isRefused) left++;
+    isRefused = false;
     while (!isHeld(held) || restored < left) {
       lease.check();
       const running = claiming ?? { by: lease, done: claim(lease) };
@@ -171,7 +195,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
     // If another process works by now, the epoch of this record says that it does not count.
     restore(ref, under(working, held as Held)).catch((error) => {
       if (signal.aborted) left++;
-      else deps.onFailure(error);
+      else refused(error);
     });
   });
 

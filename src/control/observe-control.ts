@@ -102,6 +102,11 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
         ),
       onMissing: (count: number) =>
         logger.warn({ count }, 'the topic of subscriptions lacks records: they are written there again'),
+      onDropped: (count: number) =>
+        logger.error(
+          { count },
+          'the topic of subscriptions lacks records, and another control process has worked since it was created anew: what only this process knew of them is dropped; see the runbook',
+        ),
       onFailure: (err: unknown) =>
         logger.warn({ err }, 'the state cannot be claimed now: it is tried again with the next command'),
     },

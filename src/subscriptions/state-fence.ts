@@ -20,10 +20,11 @@ import type { IncomingRecord } from '../core/record.ts';
  *   written again, compaction must keep the older record: it does so in the active segment, and for
  *   `min.compaction.lag.ms`. Behind the repeated value, earlier records of the key do not matter any more, so the next
  *   claim may replace this one.
- * - What another topic of the same name lacks is not gone: readers keep what they know, and the process that claims writes it
- *   there again.
+ * - What another topic of the same name lacks is not gone: readers keep what they know, and a process that claims writes it
+ *   there again. Where another process may have worked on the new topic before, it may have removed what is missing: then it is dropped.
  * - What is read anew may say something else: of two claims the first may be compacted away, and another topic of the same
- *   name begins at epoch 0. A process whose table is rewound therefore holds nothing, and claims a higher epoch.
+ *   name begins at epoch 0. A process whose table is rewound therefore holds nothing, and claims a higher epoch: higher than all of
+ *   the earlier topic too, as a late record of an earlier process may land in the new one.
  * Command results and dead-letter records are not fenced: results are identified by their commandId, and the first counts.
  */
 export const EPOCH_KEY = '#epoch';
@@ -52,6 +53,7 @@ export class StateFence {
   readonly #seen = new Map<string, number>();
   readonly #missing = new Set<string>();
   #highest = 0;
+  #highestEver = 0;
   #rewinds = 0;
 
   check({ partition, key, headers }: Pick<IncomingRecord, 'partition' | 'key' | 'headers'>): StateVerdict {
@@ -61,6 +63,7 @@ export class StateFence {
     const { epoch: highest, claim: held } = this.#partitions.get(partition) ?? NONE;
     if (epoch > highest) this.#partitions.set(partition, { epoch, claim });
     this.#highest = Math.max(this.#highest, epoch);
+    this.#highestEver = Math.max(this.#highestEver, this.#highest);
     const isLate = epoch < highest || (epoch === highest && held !== null && held !== claim);
     if (ref === EPOCH_KEY) this.#lateClaims[isLate ? 'add' : 'delete'](partition);
     if (ref.startsWith('#')) return 'own';
@@ -92,6 +95,16 @@ export class StateFence {
 
   highest(): number {
     return this.#highest;
+  }
+
+  /** The next epoch to claim; it is above MAX_EPOCH where the topic leaves none. One of an earlier topic that leaves none is forgotten. */
+  next(): number {
+    return (this.#highestEver < MAX_EPOCH ? this.#highestEver : this.#highest) + 1;
+  }
+
+  /** The latest claims that count, those of several partitions once. */
+  claims(): ReadonlySet<string | null> {
+    return new Set([...this.#partitions.values()].map(({ claim }) => claim));
   }
 
   /** Whether this claim is the first record of its epoch in all these partitions, and no higher one has come since. */
@@ -128,6 +141,10 @@ export class StateFence {
 
   isMissing(ref: string): boolean {
     return this.#missing.has(ref);
+  }
+
+  dropMissing(): void {
+    this.#missing.clear();
   }
 }
 

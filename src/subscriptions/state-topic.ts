@@ -23,6 +23,8 @@ export type SubscriptionTable = {
   readonly fence: Pick<
     StateFence,
     | 'highest'
+    | 'next'
+    | 'claims'
     | 'isHeld'
     | 'rewinds'
     | 'lateClaims'
@@ -36,6 +38,8 @@ export type SubscriptionTable = {
    * or have a higher epoch than all before.
    */
   onFenced(listener: (ref: string) => void): void;
+  /** Forgets what another topic of the same name had, and this one lacks. Gives how many. */
+  dropMissing(): number;
   stop(): Promise<void>;
 };
 
@@ -105,6 +109,12 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
     fence,
     onFenced(listener) {
       tellFenced = listener;
+    },
+    dropMissing() {
+      const dropped = fence.missing().filter((ref) => table.delete(ref));
+      fence.dropMissing();
+      for (const ref of dropped) deps.onChange(ref, null, topicId);
+      return dropped.length;
     },
     async stop() {
       stopping.abort();

@@ -65,6 +65,7 @@ function openProcess(log: Log, name: string) {
     refuses: undefined as Error | undefined,
     failures: [] as unknown[],
     missing: [] as number[],
+    dropped: [] as number[],
     stuck,
     model: new Map<string, string>(),
     epoch: 0,
@@ -114,6 +115,11 @@ function openProcess(log: Log, name: string) {
       onFenced: (listener) => {
         onFenced = listener;
       },
+      dropMissing() {
+        const dropped = fence.missing().filter((ref) => table.delete(ref));
+        fence.dropMissing();
+        return dropped.length;
+      },
     },
     records: {
       async storeClaim(partition, { epoch, claim: id }) {
@@ -149,6 +155,7 @@ function openProcess(log: Log, name: string) {
     onClaimed: () => {},
     onFenced: () => {},
     onMissing: (count) => process.missing.push(count),
+    onDropped: (count) => process.dropped.push(count),
     onFailure: (error) => {
       if (process.refuses === undefined) expect.fail(String(error));
       process.failures.push(error);
@@ -560,6 +567,91 @@ it('what another topic lacks is restored by the process that takes over, where n
   standby.working(true);
   await settle();
   expect(stateOf(log)).toEqual({ a: 'before', b: 'restored from a copy' });
+});
+
+it('what another topic lacks is dropped by a process that takes over, where another has worked there', async () => {
+  const log = new Log();
+  const [one, standby] = [openProcess(log, 'one'), openProcess(log, 'standby')];
+  one.working(true);
+  await settle();
+  one.epoch = 1;
+  one.write('a', 'ACTIVE', false);
+  for (const each of [one, standby]) each.read();
+  log.empty();
+  one.working(false);
+  standby.rewind();
+  // It knows nothing: a command to delete the subscription finds none.
+  const fresh = openProcess(log, 'fresh');
+  fresh.working(true);
+  await settle();
+  fresh.working(false);
+  standby.working(true);
+  await settle();
+  expect([stateOf(log), standby.table.has('a'), standby.missing, standby.dropped]).toEqual([
+    {},
+    false,
+    [],
+    [1],
+  ]);
+});
+
+it('what another topic lacks is written by the process that works, though a late claim of another has landed there', async () => {
+  const log = new Log();
+  const [frozen, one] = [openProcess(log, 'frozen'), openProcess(log, 'one')];
+  frozen.stuckClaims = 0b111;
+  void frozen.claim();
+  one.working(true);
+  await settle();
+  one.epoch = 1;
+  one.write('a', 'right', false);
+  one.read();
+  log.empty();
+  for (const land of frozen.stuck) land();
+  one.rewind();
+  await settle();
+  expect([stateOf(log), one.dropped]).toEqual([{ a: 'right' }, []]);
+});
+
+it('a late record of the earlier topic does not count in the one that was made anew', async () => {
+  const log = new Log();
+  const [frozen, one] = [openProcess(log, 'frozen'), openProcess(log, 'one')];
+  await frozen.claim();
+  one.working(true);
+  await settle();
+  one.epoch = 2;
+  one.write('a', 'RETIRED', false);
+  one.read();
+  frozen.write('a', 'ACTIVE', true);
+  log.empty();
+  one.rewind();
+  await settle();
+  for (const land of frozen.stuck) land();
+  one.read();
+  await settle();
+  log.compact();
+  expect([stateOf(log), one.table.get('a')?.commandId]).toEqual([{ a: 'RETIRED' }, 'RETIRED']);
+});
+
+it('what another topic lacks, and did not take, is written with the next command', async () => {
+  const log = new Log();
+  const one = openProcess(log, 'one');
+  one.working(true);
+  await settle();
+  one.epoch = 1;
+  for (const ref of REFS) one.write(ref, `of ${ref}`, false);
+  one.read();
+  const before = stateOf(log);
+  log.empty();
+  one.refuses = new Error('too large');
+  one.rewind();
+  await settle();
+  expect(one.failures).toHaveLength(REFS.length);
+  // It holds up no command.
+  await one.acquire(leaseOf(new AbortController().signal));
+  expect([stateOf(log), one.failures.length]).toEqual([{}, 2 * REFS.length]);
+  one.refuses = undefined;
+  await one.acquire(leaseOf(new AbortController().signal));
+  expect(stateOf(log)).toEqual(before);
 });
 
 it('a topic that is read again and has everything gets nothing', async () => {
