@@ -65,19 +65,22 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
     throw new HooklineError('REF_IN_USE', `${subscriptionId} is another ref's`);
   const listed = (item.events ?? []).map((event) => eventNameOf(dialect, event) ?? event);
   const events = eventsOf(context) ?? listed;
+  const active = { state: 'ACTIVE', subscriptionId } as const;
+  const kept = { ...active, ref: command.ref, sealedKeys: keptKeys(context, current, active) };
+  const isChange = isToBeChanged(context, item);
+  const secrets = secretsOf(context, kept);
+  const told = isChange ? toldKey(dialect, dir.encryptionKeys[0], secrets) : undefined;
+  // Beside keys that nothing opens the new one cannot be kept.
+  if (told !== undefined && current) checkOpens(context, { ...current, ...kept });
   if (command.dryRun) return { message: `dry run: would adopt ${subscriptionId}`, subscriptionId };
   // What a creation that came to no end may have left has our address, and a secret that nobody knows.
   if (current?.state === 'REQUESTED') {
     await noteBegin(context, current);
     await clearAddress(context, true, { stays: (id) => id === subscriptionId });
   }
-  const active = { state: 'ACTIVE', subscriptionId } as const;
-  const kept = { ...active, ref: command.ref, sealedKeys: keptKeys(context, current, active) };
   let { sealedKeys } = kept;
-  if (isToBeChanged(context, item)) {
-    const secrets = secretsOf(context, kept);
+  if (isChange) {
     const encryptionKey = dir.encryptionKeys[0] ?? secrets?.encryptionKey;
-    const told = toldKey(dialect, dir.encryptionKeys[0], secrets);
     const before = unfinished ? beforeCommand(context, unfinished) : current;
     // The ref may go back to it after the call has had its effect.
     const isSame = before?.state === 'ACTIVE' && before.subscriptionId === subscriptionId;

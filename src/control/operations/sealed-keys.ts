@@ -70,16 +70,18 @@ export function toldKey(
 
 /**
  * The sealed keys of a record that also open what the provider encrypts with this key: it is about to be told. The earlier key
- * stays in force until it is certain that the provider has taken the new one.
+ * stays in force until it is certain that the provider has taken the new one. Keys that nothing opens are given up for it: `checkOpens`
+ * has permitted that.
  */
 export function withTold(context: CarryDeps, record: Sealed, told: string | undefined): Buffer | null {
   const secrets = secretsOf(context, record) ?? {};
-  const isLost = record.sealedKeys !== null && !secretsOf(context, record);
   const { encryptionKey, previous = [] } = secrets;
   const isKept = previous.some((one) => one.encryptionKey === told && one.retiredAt === NOT_RETIRED);
   const { subscriptionId } = record;
-  if (told === undefined || subscriptionId === null || told === encryptionKey || isKept || isLost)
+  if (told === undefined || subscriptionId === null || told === encryptionKey || isKept)
     return record.sealedKeys;
+  if (record.sealedKeys !== null && !secretsOf(context, record))
+    return sealSecrets(context.sealingKeys, record, { encryptionKey: told });
   const one = { subscriptionId, encryptionKey: told, retiredAt: NOT_RETIRED };
   const all = { ...secrets, previous: [one, ...previous].slice(0, MAX_KEPT) };
   return sealSecrets(context.sealingKeys, record, all);
@@ -101,7 +103,7 @@ export function withTaken(
   const all = [inForce, ...earlier]
     .filter((one) => one.encryptionKey !== told || one.retiredAt !== NOT_RETIRED)
     .map((one) => ({ ...one, retiredAt: Math.min(one.retiredAt, now) }));
-  const previous = keptOf(context, all);
+  const previous = keptOf(context, all, subscriptionId);
   const taken = { ...others, encryptionKey: told, ...(previous.length > 0 && { previous }) };
   return sealSecrets(context.sealingKeys, { ...becomes, ref: record.ref }, taken);
 }
@@ -127,11 +129,16 @@ export function carriedSecrets(
   return previous.length > 0 ? { previous } : {};
 }
 
-function keptOf({ retired, clock }: CarryDeps, all: readonly RetiredSecrets[]): RetiredSecrets[] {
+/** @param current whose earlier encryption keys are none of an earlier subscription */
+function keptOf(
+  { retired, clock }: CarryDeps,
+  all: readonly RetiredSecrets[],
+  current?: string,
+): RetiredSecrets[] {
   const { liveMs, keptMs } = retired;
   const now = clock.wall();
   // A subscription may have had several encryption keys.
-  const ids = [...new Set(all.map(({ subscriptionId }) => subscriptionId))];
+  const ids = [...new Set(all.map(({ subscriptionId }) => subscriptionId))].filter((id) => id !== current);
   return all
     .map((keys) =>
       ids.indexOf(keys.subscriptionId) < MAX_EARLIER_LIVE && keys.retiredAt > now - liveMs

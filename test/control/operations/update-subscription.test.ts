@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../../src/control/run-command.ts';
 import { parseSealingKeys, seal } from '../../../src/crypto/sealing.ts';
@@ -216,18 +216,69 @@ describe('an update that tells another encryption key', () => {
     expect(openers()).toEqual([next, first]);
   });
 
-  it('is REJECTED where nothing opens the keys that it would be kept beside', async () => {
-    await using the = await harnessWithNewKey();
-    const { harness } = the;
-    const before = harness.state.get('a');
-    const sealingKeys = parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');
-    const record = harness.recordOf({ commandId: 'u-1', ...update() });
-    await runCommand(record, { ...harness.parts, sealingKeys }, harness.lease);
-    expect(harness.results.at(-1)).toMatchObject({ status: 'REJECTED', errorCode: 'KEYS_SEALED' });
-    expect(harness.state.get('a')).toEqual(before);
+  describe.each(['update', 'adopt'])('as an %s beside keys that nothing opens', (verb) => {
+    const arrange = async () => {
+      const the = await harnessWithNewKey();
+      const { harness } = the;
+      const before = harness.state.get('a') ?? expect.fail('no record');
+      const [one = expect.fail('none')] = await harness.subscriptions();
+      const files = { 'subscription-id': one.id, 'signing-secret': one.signingSecret };
+      if (verb === 'adopt') harness.fixture.secrets('a', { ...files, 'encryption-key': next });
+      const sealingKeys = parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');
+      const run = async (more: object) => {
+        const command = { type: `subscription.${verb}`, ref: 'a', events: ['accounts-entries'], ...more };
+        await runCommand(harness.recordOf(command), { ...harness.parts, sealingKeys }, harness.lease);
+        return harness.results.at(-1);
+      };
+      const dispose = the[Symbol.asyncDispose];
+      return { harness, before, one, sealingKeys, run, [Symbol.asyncDispose]: dispose };
+    };
+
+    it('is REJECTED', async () => {
+      await using the = await arrange();
+      const { harness, before, one } = the;
+      for (const dryRun of [true, false])
+        expect(await the.run({ commandId: randomUUID(), dryRun })).toMatchObject({
+          ...{ status: 'REJECTED', errorCode: 'KEYS_SEALED' },
+        });
+      expect([harness.state.get('a'), await harness.subscriptions()]).toEqual([before, [one]]);
+    });
+
+    it('gives them up where ifMatch permits it, and has the new one in the state before the provider is told', async () => {
+      await using the = await arrange();
+      const { harness, before, sealingKeys } = the;
+      const state = () => {
+        const record = harness.state.get('a') ?? expect.fail('no record');
+        const secrets = record.sealedKeys && openSecrets(sealingKeys, record, record.sealedKeys);
+        return refKeys({ record, secrets }, 60_000, Date.now())?.encryption.map(
+          ({ key }) => `${key.export()}`,
+        );
+      };
+      let atCall: unknown;
+      harness.hooks.onCall = ({ method }) => {
+        if (method === 'PUT') atCall = state();
+      };
+      const result = await the.run({ commandId: randomUUID(), ifMatch: before.commandId });
+      expect(result).toMatchObject({ status: 'SUCCEEDED' });
+      expect([atCall, state()]).toEqual([[next], [next]]);
+    });
   });
 
-  it('shuts none of the eight earlier subscriptions out whose keys verify', async () => {
+  it('shuts none of eight earlier subscriptions out', async () => {
+    await using the = await harnessWithNewKey();
+    const { harness } = the;
+    harness.fixture.secrets('a', { 'encryption-key': '' });
+    for (let n = 0; n < 8; n++) {
+      await harness.run({ type: 'subscription.delete', ref: 'a' });
+      await harness.run(create('a'));
+    }
+    harness.fixture.secrets('a', { 'encryption-key': next });
+    expect(await harness.run(update())).toMatchObject({ status: 'SUCCEEDED' });
+    const [record, secrets] = [harness.state.get('a') ?? expect.fail('no record'), harness.secretsOf('a')];
+    expect(refKeys({ record, secrets }, 60_000, Date.now())?.signing).toHaveLength(9);
+  });
+
+  it('shuts no earlier subscription out, however often the key changes', async () => {
     await using the = await harnessWithNewKey();
     const { harness } = the;
     const anew = async () => {
