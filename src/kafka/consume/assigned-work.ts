@@ -86,16 +86,13 @@ export class AssignedWork {
 
   /** What a partition holds before this offset was taken, or is no record. */
   pass({ topic, partition }: Partition, next: bigint): void {
-    this.#assigned.get(`${topic}/${partition}`)?.work.pass(next);
+    this.#known(topic, partition)?.work.pass(next);
   }
 
   /** Of a topic that is another one of the same name, whatever was read and committed is of the one before. */
   beginAnew(): void {
-    const end = (topic: string, partition: number) => {
-      const known = this.#assigned.get(`${topic}/${partition}`);
-      if (known) this.#end(known);
-    };
-    this.#deps.recreated.begin(this.#deps.consumer, this.#assignment, end);
+    const { consumer, recreated } = this.#deps;
+    recreated.begin(consumer, this.#assignment, (...one) => this.#end(this.#known(...one)));
   }
 
   /** The consumer has ended: nothing more is begun or committed. */
@@ -116,9 +113,11 @@ export class AssignedWork {
     await Promise.all([...this.#assigned.values()].map(({ work }) => work.finish()));
   }
 
-  #end({ topic, partition, work }: Assigned): void {
-    work.end();
-    this.#assigned.delete(`${topic}/${partition}`);
+  #known = (topic: string, partition: number) => this.#assigned.get(`${topic}/${partition}`);
+
+  #end(known: Assigned | undefined): void {
+    known?.work.end();
+    if (known) this.#assigned.delete(`${known.topic}/${known.partition}`);
   }
 
   #of({ topic, partition }: Partition): Assigned {
@@ -129,13 +128,19 @@ export class AssignedWork {
   }
 
   #createWork({ topic, partition }: Partition): PartitionWork {
-    const { consumer, queue, keysOf, handle, onError, clock } = this.#deps;
-    return new PartitionWork({
+    const { consumer, recreated, queue, keysOf, handle, onError, clock } = this.#deps;
+    const work = new PartitionWork({
       ...{ queue, keysOf, handle, onError, clock },
       ...{ checkLease: () => this.#checkLease(), leftMs: () => this.#lease.leftMs },
-      commit: (offset) => consumer.commitOffsets([{ topic, partition, offset: String(offset) }]),
+      commit: (offset) => {
+        const commit = consumer.commitOffsets([{ topic, partition, offset: String(offset) }]);
+        // Else it is of the topic before.
+        if (this.#known(topic, partition)?.work === work) recreated.commits({ topic, partition }, commit);
+        return commit;
+      },
       onCapacity: () => inGroup(() => consumer.resume([{ topic, partitions: [partition] }])),
     });
+    return work;
   }
 
   /** This process works while it has partitions and can be sure that no other has them. */
@@ -164,9 +169,8 @@ export class AssignedWork {
       if (!assignment[one.topic]?.includes(one.partition)) this.#end(one);
     // A partition that was paused here before and comes back would never be read otherwise.
     for (const [topic, partitions] of Object.entries(assignment)) {
-      const notFull = partitions.filter(
-        (partition) => !this.#assigned.get(`${topic}/${partition}`)?.work.isFull,
-      );
+      const isFull = (one: number) => this.#known(topic, one)?.work.isFull;
+      const notFull = partitions.filter((one) => !isFull(one));
       this.#deps.consumer.resume([{ topic, partitions: notFull }]);
     }
   }

@@ -7,10 +7,13 @@ const REMEMBERED_MS = 120_000;
 type Recreated = {
   readonly until: number;
   /** Partitions that the consumer was told to read from the beginning, since it joined last. */
-  readonly sought: Map<number, { isCommitting: boolean }>;
+  readonly sought: Map<number, Sought>;
   /** Those whose beginning is committed: whoever has them next begins there. */
   readonly committed: Set<number>;
 };
+
+/** How many commits of its beginning, or of what was done behind it, are under way. */
+type Sought = { committing: number };
 
 type Consumer = Pick<kafkajs.Consumer, 'seek' | 'resume' | 'commitOffsets'>;
 type Partition = { readonly topic: string; readonly partition: number };
@@ -35,6 +38,13 @@ export class RecreatedTopics {
   /** The consumer has joined its group again: it goes on with what is committed, whatever it was told before. */
   rejoined(): void {
     for (const { sought } of this.#topics.values()) sought.clear();
+  }
+
+  /** What was done since the beginning is being committed: the beginning must not be committed over it. */
+  commits({ topic, partition }: Partition, commit: Promise<void>): void {
+    const { sought, committed } = this.#topics.get(topic) ?? {};
+    const one = sought?.get(partition);
+    if (one && committed) noteCommit(one, commit, () => committed.add(partition));
   }
 
   /**
@@ -71,16 +81,18 @@ function beginOne(
       // The client starts again, and has no group.
       return;
     }
-    sought.set(partition, { isCommitting: false });
+    sought.set(partition, { committing: 0 });
   }
   const one = sought.get(partition);
-  if (!one || one.isCommitting) return;
-  one.isCommitting = true;
+  if (!one || one.committing > 0) return;
   // What was in progress may have been committed behind the change: whoever begins after us would begin there.
-  consumer.commitOffsets([{ topic, partition, offset: '0' }]).then(
-    () => committed.add(partition),
-    () => {
-      one.isCommitting = false;
-    },
-  );
+  const commit = consumer.commitOffsets([{ topic, partition, offset: '0' }]);
+  noteCommit(one, commit, () => committed.add(partition));
+}
+
+function noteCommit(one: Sought, commit: Promise<void>, onCommitted: () => void): void {
+  one.committing++;
+  commit.then(onCommitted, () => {
+    one.committing--;
+  });
 }

@@ -42,6 +42,7 @@ function open() {
   const client = { hasNoGroup: false, refusesCommits: false };
   const recreated = new RecreatedTopics({ now: () => now });
   const begun = new Map<string, Lease>();
+  const done = new Map<string, () => void>();
   const working: (Lease | null)[] = [];
   const work = new AssignedWork({
     ...{ consumer: consumer as never, sessionTimeoutMs: SESSION_MS, queue: new KeyedQueue(32, ['t']) },
@@ -50,7 +51,7 @@ function open() {
     keysOf: async () => [],
     handle({ partition, offset }, lease) {
       begun.set(`${partition}@${offset}`, lease);
-      return new Promise(() => {});
+      return new Promise((resolve) => done.set(`${partition}@${offset}`, resolve));
     },
     onError: expect.fail,
     onWorking: (lease) => working.push(lease),
@@ -81,6 +82,7 @@ function open() {
   const anew = () => told.splice(0).filter((one) => !one.startsWith('resume'));
   const settle = () => new Promise(setImmediate);
   return {
+    done,
     client,
     recreate,
     anew,
@@ -279,5 +281,22 @@ describe('a topic that was deleted and created anew', () => {
     tick();
     await settle();
     expect(anew()).toEqual(['commit 0 at 0']);
+  });
+
+  it('whose beginning could not be committed is not committed again over what was done since', async () => {
+    const { client, done, join, begin, recreate, anew, settle, tick } = open();
+    join(0);
+    await begin(0, 1_000);
+    client.refusesCommits = true;
+    recreate();
+    await settle();
+    client.refusesCommits = false;
+    await begin(0, 0);
+    // What was begun of the topic before ends, too.
+    for (const end of done.values()) end();
+    await settle();
+    tick();
+    await settle();
+    expect(anew().filter((one) => one.startsWith('commit'))).toEqual(['commit 0 at 1']);
   });
 });
