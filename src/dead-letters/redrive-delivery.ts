@@ -29,12 +29,21 @@ export class BodyUnopened extends Error {
   }
 }
 
+/** Its body was sealed, and by the schemas that are read now its message would be readable in Kafka. */
+export class WouldBeReadable extends Error {
+  constructor(at: string) {
+    super(
+      `its body is sealed, and by the schemas that are read now its message would be readable in Kafka: set SCHEMAS_DIR to the schemas that ingress had, or dismiss it (hookline dlq dismiss --filter at=${at})`,
+    );
+  }
+}
+
 /**
  * Processes a dead-lettered delivery again as a webhook, with the current keys, schemas and limits. Headers of the stored
  * record say when and from where it was redriven.
  * @returns null if the headers do not identify the delivery
  * @throws HooklineError a retryable one, BodyUnopened: nothing was stored, the dead-letter record is unchanged
- * @throws Error where what was sealed would be readable in Kafka
+ * @throws WouldBeReadable
  */
 export async function redriveDelivery(
   deadLetter: DeadLetter,
@@ -68,14 +77,11 @@ export async function redriveDelivery(
  * A body was sealed because its type keeps no message in Kafka, or as a type that cannot be read may be such a one. The schemas of
  * this process can say something else: they are not those of ingress then.
  */
-function checkPolicy({ headers }: DeadLetter, delivery: VerifiedDelivery, ports: DeliveryPorts): void {
+function checkPolicy({ headers, at }: DeadLetter, delivery: VerifiedDelivery, ports: DeliveryPorts): void {
   if (headers[NAMES.sealed] === undefined) return;
   const wasTypeRead = headers[NAMES.topic] !== undefined;
   const isKept = () => wasTypeRead && identifyDelivery(delivery, ports).source === 'keep';
-  if (ports.bodySealing === undefined || isKept())
-    throw new Error(
-      'its body is sealed, and by the schemas that are read now its message would be readable in Kafka: set SCHEMAS_DIR to the schemas that ingress had',
-    );
+  if (ports.bodySealing === undefined || isKept()) throw new WouldBeReadable(at);
 }
 
 /** The same for all whose order counts: deliveries of one entity, and commands of one ref. */

@@ -8,7 +8,7 @@ import { missingText, SPOOL_REMEDY } from './describe-dead-letter.ts';
 import { FOREIGN, stageOf } from './filter.ts';
 import { redriveMarkers } from './markers.ts';
 import type { Redelivery } from './open-redelivery.ts';
-import { BodyUnopened, redriveDelivery, redriveMarks } from './redrive-delivery.ts';
+import { BodyUnopened, redriveDelivery, redriveMarks, WouldBeReadable } from './redrive-delivery.ts';
 
 /**
  * `stored`: in its topic. `dead-lettered`: failed again, and is a new dead-letter record. `refused`: cannot be redriven.
@@ -26,6 +26,8 @@ export type DeadLetterOutcome = {
   readonly code?: string;
   /** Why it is not stored. */
   readonly message?: string;
+  /** It can be redriven with other settings: those of its order wait for that, or for its dismissal. */
+  readonly isNext?: true;
 };
 
 /**
@@ -50,6 +52,7 @@ export async function redriveOne(
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof BodyUnopened) return { deadLetter, outcome: 'refused', code: error.code, message };
+    if (error instanceof WouldBeReadable) return { deadLetter, outcome: 'refused', message, isNext: true };
     const why = to === undefined ? message : `stored as ${to}, but not marked as redriven: ${message}`;
     return {
       deadLetter,

@@ -52,7 +52,10 @@ export async function runInOrder<T>(
     if (outcome.outcome === 'failed') failing.abort();
     outcomes.push(outcome);
     onProgress(outcomes);
+    return outcome;
   };
+  /** Orders whose next one is to be redriven with other settings. */
+  const held = new Set<string | null | undefined>();
   for (const batch of batchesOf(selected)) {
     if (ending.aborted) break;
     const prepared = await prepare(batch, ending);
@@ -65,7 +68,9 @@ export async function runInOrder<T>(
       try {
         await before;
         await nextTurn();
-        if (mayGoOn()) await run(deadLetter, prepared, passed);
+        if (held.has(order) || !mayGoOn()) return;
+        const { isNext } = await run(deadLetter, prepared, passed);
+        if (isNext) held.add(order);
       } catch (error) {
         failing.abort();
         throw error;

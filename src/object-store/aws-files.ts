@@ -7,26 +7,39 @@ import type { BodyStoreSettings } from './settings.ts';
 export type AwsFileSettings = Pick<BodyStoreSettings, 'awsCredentialsFile' | 'awsConfigFile'>;
 
 /** The files in which the SDK looks for credentials, where it looks for them. */
-export const awsFilesOf = ({ awsCredentialsFile, awsConfigFile }: AwsFileSettings): NamedFile[] => [
-  { variable: 'AWS_SHARED_CREDENTIALS_FILE', path: pathOf(awsCredentialsFile, 'credentials') },
-  { variable: 'AWS_CONFIG_FILE', path: pathOf(awsConfigFile, 'config') },
-];
+export function awsFilesOf({ awsCredentialsFile, awsConfigFile }: AwsFileSettings): NamedFile[] {
+  const files = [
+    { variable: 'AWS_SHARED_CREDENTIALS_FILE', path: pathOf(awsCredentialsFile, 'credentials') },
+    { variable: 'AWS_CONFIG_FILE', path: pathOf(awsConfigFile, 'config') },
+  ];
+  return files.flatMap(({ variable, path }) => (path === undefined ? [] : [{ variable, path }]));
+}
 
-function pathOf(named: string | undefined, usual: string): string {
-  if (named === undefined) return join(homedir(), '.aws', usual);
-  return named.startsWith('~/') ? join(homedir(), named.slice(2)) : named;
+function pathOf(named: string | undefined, usual: string): string | undefined {
+  if (named === undefined) return inHome('.aws', usual);
+  return named.startsWith('~/') ? inHome(named.slice(2)) : named;
+}
+
+/** A user that the system does not know, as in many containers, has none. */
+function inHome(...names: string[]): string | undefined {
+  try {
+    return join(homedir(), ...names);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
  * Reads one of AWS's files. The SDK passes over one that is not there, or that it may not read: to it such a file is empty, until
- * there was something in it. A file that is being replaced may be gone for a moment.
+ * there was something in it. One that is being replaced or written may be gone or empty for a moment.
  */
 export function awsFileReader(): (path: string) => Buffer {
   const filled = new Set<string>();
   return (path) => {
     try {
       const content = readFileSync(path);
-      filled.add(path);
+      if (content.length === 0 && filled.has(path)) throw Object.assign(new Error(), { code: 'it is empty' });
+      if (content.length > 0) filled.add(path);
       return content;
     } catch (error) {
       if (filled.has(path)) throw error;

@@ -37,19 +37,37 @@ export async function openS3(options: S3Options, files: RenewalObserver): Promis
       ),
   });
   let client = current();
+  const replaced = new Set<S3Client>();
   /** The one for the next request; what is in progress over the one before comes to its end. */
   const next = () => {
-    client = current();
+    const now = current();
+    if (now !== client) retire(client, replaced);
+    client = now;
     return client;
   };
-  return storeOver(sdk, next, options);
+  const close = () => {
+    for (const one of [...replaced, client]) one.destroy();
+  };
+  return { ...storeOver(sdk, next, options), close };
+}
+
+/** Longer than any request, of 50 MB too. */
+const RETIRED_MS = 5 * 60_000;
+
+function retire(client: S3Client, replaced: Set<S3Client>): void {
+  replaced.add(client);
+  const end = () => {
+    client.destroy();
+    replaced.delete(client);
+  };
+  setTimeout(end, RETIRED_MS).unref();
 }
 
 function storeOver(
   sdk: Sdk,
   client: () => S3Client,
   { bucket: Bucket, sseKmsKeyId, endpoint }: S3Options,
-): ObjectStore {
+): Omit<ObjectStore, 'close'> {
   const ask = async <T>(request: (client: S3Client) => Promise<T>): Promise<T> => {
     try {
       return await request(client());
@@ -158,7 +176,6 @@ function storeOver(
         const found = await orNull(s3.send(command, { abortSignal }), 'NoSuchLifecycleConfiguration');
         return expiryRules(found?.Rules ?? []);
       }),
-    close: () => client().destroy(),
   };
 }
 

@@ -39,13 +39,16 @@ export function openDatabase(dir: string, onDamage: (copy: string | null) => voi
     db.exec(LOCK_SQL);
     // From here on nobody else writes to the log, and it is still as it was found.
     const { state, end } = examineLog(log);
-    if (state === 'damaged') onDamage(keepCopy(log));
+    const copy = state === 'damaged' ? keepCopy(log) : null;
+    if (state === 'damaged') onDamage(copy);
     if (numberOf(db, 'page_count') === 0) db.exec(NEW_FILE_SQL);
     db.exec(OPEN_SQL);
     const format = numberOf(db, 'user_version');
     if (format > SEALED)
       throw new HooklineError('SPOOL_INVALID', `${path}: of a newer Hookline, format ${format}`);
-    rewrite(log, end ?? Number.POSITIVE_INFINITY);
+    // Without a copy, what is behind the damage stays as it is.
+    const isKept = state !== 'damaged' || copy !== null;
+    rewrite(log, isKept && end !== null ? end : Number.POSITIVE_INFINITY);
     // The log's directory entry must be on the disk too before anything is acknowledged.
     syncFolder(dir);
     if (format < PLAIN) db.exec(CREATE_SQL);

@@ -158,6 +158,21 @@ it('a redrive stores the events of an entity one after the other, and those of o
   expect(stored).toEqual(['0:3', '0:1', '0:2']);
 });
 
+it('a redrive stores nothing behind one of the same entity that other settings would let through', async () => {
+  const selected = ['0:1', '0:2', '0:3'].map((at, n) => received(at, n));
+  const outcomes = await runInOrder(selected, {
+    ...{ rate: undefined, signal: new AbortController().signal, onProgress() {} },
+    prepare: async () => null,
+    orderOf: ({ at }) => (at === '0:2' ? 'other' : 'one'),
+    one: async (deadLetter) =>
+      deadLetter.at === '0:1'
+        ? { deadLetter, outcome: 'refused', isNext: true }
+        : { deadLetter, outcome: 'stored' },
+  });
+  const byPlace = outcomes.map(({ deadLetter: { at }, outcome }) => [at, outcome]);
+  expect(Object.fromEntries(byPlace)).toEqual({ '0:1': 'refused', '0:2': 'stored', '0:3': 'waiting' });
+});
+
 it('a redrive keeps its rate behind an event that took long', async () => {
   const all = Array.from({ length: 12 }, (_, n) => received(`0:${n}`, n));
   const content = new Map(all.map(({ at }) => [at, bodyOf('e-1')]));

@@ -1,10 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { awsFilesOf } from '../../src/object-store/aws-files.ts';
 import type { ObjectStore } from '../../src/object-store/object-store.ts';
 import { type ScriptedS3, startScriptedS3 } from '../support/object-store/scripted-s3.ts';
 import { objectOf, openClient, within } from './s3-contract.ts';
+
+vi.mock('node:os', async (original) => {
+  const os: typeof import('node:os') = await original();
+  return { ...os, homedir: vi.fn(os.homedir) };
+});
 
 let s3: ScriptedS3;
 let dir: string;
@@ -98,4 +104,37 @@ it('while a credentials file is gone, what was read of it stays in use, and that
   write('NEW');
   await replaceOn(client);
   expect(used).toEqual(['OLD', 'OLD', 'OLD', 'NEW']);
+});
+
+it('a credentials file that is empty while it is written keeps the credentials before', async () => {
+  write('OLD');
+  const client = await openWithFiles(OWN);
+  await replaceOn(client);
+  writeFileSync(pathOf('credentials'), '');
+  expect(await replaceOn(client)).toBe('created');
+  expect(unusable).toHaveBeenCalledOnce();
+  write('NEW');
+  expect(await replaceOn(client)).toBe('created');
+  expect(used).toEqual(['OLD', 'OLD', 'NEW']);
+});
+
+it('the store opens for a user without a home directory', () => {
+  vi.mocked(homedir).mockImplementationOnce(() => {
+    throw new Error('uv_os_homedir returned ENOENT');
+  });
+  const named = { awsCredentialsFile: undefined, awsConfigFile: '/etc/aws/config' };
+  expect(awsFilesOf(named)).toEqual([{ variable: 'AWS_CONFIG_FILE', path: '/etc/aws/config' }]);
+});
+
+it('clients that were replaced keep no connection when the store is closed', async () => {
+  write('A');
+  const client = await openWithFiles(OWN);
+  await replaceOn(client);
+  for (const id of ['B', 'C', 'D']) {
+    write(id);
+    await replaceOn(client);
+  }
+  expect(await s3.connections()).toBe(4);
+  client.close();
+  await vi.waitFor(async () => expect(await s3.connections()).toBe(0));
 });

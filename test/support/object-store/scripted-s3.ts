@@ -32,6 +32,8 @@ export type ScriptedS3 = AsyncDisposable & {
   lifecycle: string | undefined;
   /** Objects that a page of a list has. */
   pageSize: number;
+  /** How many are open. */
+  connections(): Promise<number>;
 };
 
 const BUCKET = 'events';
@@ -51,6 +53,7 @@ export async function startScriptedS3(): Promise<ScriptedS3> {
     answer: () => undefined,
     lifecycle: undefined,
     pageSize: 1_000,
+    connections: server.connections,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
   return store;
