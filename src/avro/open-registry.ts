@@ -53,7 +53,6 @@ export function openRegistry(settings: RegistrySettings, deps: TokenDeps): OpenR
   const current = () => opened().registry;
   return {
     tokens,
-    address: url,
     idOf: (subject, schema) => current().idOf(subject, schema),
     writerType: (id) => current().writerType(id),
     incompatibleVersions: (subject, schema) => current().incompatibleVersions(subject, schema),

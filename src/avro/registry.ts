@@ -11,8 +11,6 @@ import { boundedAgent, callRegistry, headersFor, type RegistryOptions } from './
 
 /** What Hookline asks of a schema registry (Confluent's API). Nothing here is called per event. */
 export type Registry = {
-  /** SCHEMA_REGISTRY_URL: an id is valid in one registry alone. */
-  readonly address: string;
   /** The id under which exactly this schema is registered. Throws SCHEMA_NOT_REGISTERED, REGISTRY_UNAVAILABLE. */
   idOf(subject: string, schema: string): Promise<number>;
   /**
@@ -86,7 +84,6 @@ export function createRegistry(options: RegistryOptions): Registry {
       (error) => !hasCode(classify(error, options), 'SCHEMA_NOT_REGISTERED') && Promise.reject(error),
     );
   return {
-    address: options.url,
     idOf: (subject, schema) =>
       ask(async () => checked(await registry.getRegistryIdBySchema(subject, avro(schema)), isId)),
     writerType: (id) =>

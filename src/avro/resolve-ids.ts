@@ -50,17 +50,11 @@ export async function lookUpId(
 }
 
 /** One schema as it was registered at an earlier start. */
-type CachedId = {
-  /** Its address; unset in a file of an older Hookline. */
-  readonly registry?: unknown;
-  readonly subject: string;
-  readonly schema: string;
-  readonly id: number;
-};
+type CachedId = { readonly subject: string; readonly schema: string; readonly id: number };
 
 /**
  * Looks up the ids and caches them in a file: while the registry is unavailable a later start takes them from there, if
- * they are of the very same schemas in the same registry.
+ * they are of the very same schemas.
  * @param onCached called where they come from the file, with the registry's failure
  * @throws HooklineError as resolveSchemaIds does
  */
@@ -73,13 +67,7 @@ export async function resolveIdsOrCached(
   try {
     const ids = await resolveSchemaIds(registry, prefix, schemas);
     const cached = schemas.map((schema): CachedId => {
-      const { codec } = schema;
-      return {
-        registry: registry.address,
-        subject: subject(schema),
-        schema: codec.schema,
-        id: ids.of(schema),
-      };
+      return { subject: subject(schema), schema: schema.codec.schema, id: ids.of(schema) };
     });
     deps.cache.write(cached);
     return ids;
@@ -89,10 +77,7 @@ export async function resolveIdsOrCached(
     const found = new Map<string, number>();
     for (const schema of schemas) {
       const same = cached.find(
-        (one) =>
-          one.registry === registry.address &&
-          one.subject === subject(schema) &&
-          one.schema === schema.codec.schema,
+        (one) => one.subject === subject(schema) && one.schema === schema.codec.schema,
       );
       if (!same) throw error;
       found.set(schema.file, same.id);
@@ -105,9 +90,9 @@ export async function resolveIdsOrCached(
 function idsIn(content: unknown): readonly CachedId[] {
   if (!Array.isArray(content)) throw new Error('it is not a list');
   return content.map((item: Partial<CachedId> | null, n) => {
-    const { registry, subject, schema, id } = item ?? {};
+    const { subject, schema, id } = item ?? {};
     if (typeof subject !== 'string' || typeof schema !== 'string' || !Number.isSafeInteger(id))
       throw new Error(`item ${n} is not a schema's id`);
-    return { registry, subject, schema, id: Number(id) };
+    return { subject, schema, id: Number(id) };
   });
 }

@@ -26,24 +26,18 @@ function memory(text = ''): CacheFile & { text: string } {
   return file;
 }
 
-const registry = (failure?: ErrorCode, address = 'http://registry:8081') =>
+const registry = (failure?: ErrorCode) =>
   ({
-    address,
     idOf: async (subject: string) => {
       if (failure) throw new HooklineError(failure);
       return subject.length;
     },
   }) as unknown as Registry;
 
-async function resolve(
-  kept: ReturnType<typeof memory>,
-  failure?: ErrorCode,
-  wanted = schemas,
-  address?: string,
-) {
+async function resolve(kept: ReturnType<typeof memory>, failure?: ErrorCode, wanted = schemas) {
   const said: unknown[] = [];
   const parts = {
-    registry: registry(failure, address),
+    registry: registry(failure),
     prefix: 'payments',
     cache: kept,
     onCached: (e: unknown) => said.push(e),
@@ -77,22 +71,6 @@ describe('schema ids that are kept', () => {
       code: 'REGISTRY_UNAVAILABLE',
     });
     await resolve(kept, undefined, others);
-    await expect(resolve(kept, 'REGISTRY_UNAVAILABLE')).rejects.toMatchObject({
-      code: 'REGISTRY_UNAVAILABLE',
-    });
-  });
-
-  it('do not serve for another registry, which has other ids', async () => {
-    const kept = memory();
-    await resolve(kept);
-    const elsewhere = resolve(kept, 'REGISTRY_UNAVAILABLE', schemas, 'http://new-registry:8081');
-    await expect(elsewhere).rejects.toMatchObject({ code: 'REGISTRY_UNAVAILABLE' });
-  });
-
-  it('do not serve out of a file of an older version, which names no registry', async () => {
-    const kept = memory();
-    await resolve(kept);
-    kept.text = kept.text.replaceAll('"registry":', '"was":');
     await expect(resolve(kept, 'REGISTRY_UNAVAILABLE')).rejects.toMatchObject({
       code: 'REGISTRY_UNAVAILABLE',
     });
