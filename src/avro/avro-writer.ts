@@ -4,7 +4,12 @@ import { releaseBytes } from '../core/release-bytes.ts';
 const SHORT = 48;
 
 /** Memory that is the writer's alone. `headroom` bytes of it stay free before and behind what is written. */
-export type WriterMemory = { readonly headroom: number; take(bytes: number): Buffer };
+export type WriterMemory = {
+  readonly headroom: number;
+  take(bytes: number): Buffer;
+  /** Takes back what is not needed any more. */
+  drop(bytes: Buffer): void;
+};
 
 /** More would be written than may be. */
 export class TooLong extends Error {}
@@ -43,14 +48,14 @@ export class AvroWriter {
 
   /** Gives its memory back, and what was written with it. The writer is of no use afterwards. */
   discard(): void {
-    releaseBytes(this.#buffer);
+    this.#drop(this.#buffer);
   }
 
   /** Starts again, with as much memory as at first. */
   clear(): void {
     this.length = this.#headroom;
     if (this.#buffer.length <= this.#firstBytes) return;
-    releaseBytes(this.#buffer);
+    this.#drop(this.#buffer);
     this.#buffer = this.#take(this.#firstBytes);
   }
 
@@ -98,17 +103,17 @@ export class AvroWriter {
 
   /**
    * A string that stands there in UTF-8. False where `stop` is among its bytes: what was written is of no use then, and
-   * `length` is to be set back.
+   * `length` is to be set back. What is long is looked through first: without what `stop` stands for it may fit.
    */
   span(from: Buffer, start: number, end: number, stop?: number): boolean {
     const bytes = end - start;
+    if (bytes > SHORT && stop !== undefined && from.subarray(start, end).includes(stop)) return false;
     this.long(bytes);
     this.#ensure(bytes);
     const into = this.#buffer;
     const at = this.length;
     this.length = at + bytes;
     if (bytes > SHORT) {
-      if (stop !== undefined && from.subarray(start, end).includes(stop)) return false;
       from.copy(into, at, start, end);
       return true;
     }
@@ -141,7 +146,12 @@ export class AvroWriter {
     const longer = this.#take(Math.min(most, Math.max(this.likely, Math.ceil(1.5 * needed))));
     this.#buffer.copy(longer, 0, 0, this.length);
     // The collector would leave it there while the next ones grow.
-    releaseBytes(this.#buffer);
+    this.#drop(this.#buffer);
     this.#buffer = longer;
+  }
+
+  #drop(bytes: Buffer): void {
+    if (this.#memory) this.#memory.drop(bytes);
+    else releaseBytes(bytes);
   }
 }

@@ -48,6 +48,8 @@ export type WorkMemory = {
    * may still be under way, and what it sends does not count.
    */
   give(bytes: Buffer, options?: { readonly mayBeRead: boolean }): void;
+  /** The same, and it is not used again. */
+  drop(bytes: Buffer): void;
 };
 
 export type DeliveryObserver = {

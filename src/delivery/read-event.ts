@@ -69,7 +69,7 @@ function tooLong(cause: TooLong, { topic }: EventRoute, ports: Ports): Error {
 function listRoom(source: SourcePolicy, message: Buffer, ports: Ports): ListRoom {
   const room = roomOf(ports);
   const { claims } = ports;
-  if (claims) return { maxEach: Math.min(claims.maxRecordBytes, room), maxAll: Number.POSITIVE_INFINITY };
+  if (claims) return { maxEach: Math.min(claims.maxRecordBytes, room), maxAll: room };
   const bytes = source === 'omit' ? room : room - message.length;
   return { maxEach: bytes, maxAll: bytes };
 }

@@ -7,26 +7,27 @@ import type { BodyStoreSettings } from './settings.ts';
 export type AwsFileSettings = Pick<BodyStoreSettings, 'awsCredentialsFile' | 'awsConfigFile'>;
 
 /** The files in which the SDK looks for credentials, where it looks for them. */
-export function awsFilesOf({ awsCredentialsFile, awsConfigFile }: AwsFileSettings): NamedFile[] {
+export function awsFilesOf(
+  { awsCredentialsFile, awsConfigFile }: AwsFileSettings,
+  findHome = homedir,
+): NamedFile[] {
+  // A user that the system does not know, as in many containers, has none.
+  const inHome = (...names: string[]): string | undefined => {
+    try {
+      return join(findHome(), ...names);
+    } catch {
+      return undefined;
+    }
+  };
+  const pathOf = (named: string | undefined, usual: string) => {
+    if (named === undefined) return inHome('.aws', usual);
+    return named.startsWith('~/') ? inHome(named.slice(2)) : named;
+  };
   const files = [
     { variable: 'AWS_SHARED_CREDENTIALS_FILE', path: pathOf(awsCredentialsFile, 'credentials') },
     { variable: 'AWS_CONFIG_FILE', path: pathOf(awsConfigFile, 'config') },
   ];
   return files.flatMap(({ variable, path }) => (path === undefined ? [] : [{ variable, path }]));
-}
-
-function pathOf(named: string | undefined, usual: string): string | undefined {
-  if (named === undefined) return inHome('.aws', usual);
-  return named.startsWith('~/') ? inHome(named.slice(2)) : named;
-}
-
-/** A user that the system does not know, as in many containers, has none. */
-function inHome(...names: string[]): string | undefined {
-  try {
-    return join(homedir(), ...names);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -143,4 +143,12 @@ describe('a record with its message', () => {
     expect(held() - before).toBeLessThan(500_000);
     found.drop();
   });
+
+  it('counts a text by the bytes that it becomes, not by those of its escapes', () => {
+    const found = find(`{"text":"${'\\"'.repeat(100_000)}"}`);
+    const { length } = write(found);
+    expect(length).toBeLessThan(550_000);
+    expect(write(found, length)).toHaveLength(length);
+    found.drop();
+  });
 });

@@ -36,7 +36,7 @@ beforeAll(async () => {
     await producer.send({ topic, messages: messages.slice(n, n + 2_000) });
   // Offsets 0 to 9 of partition 1 are dismissed.
   const dismissals = Array.from({ length: 10 }, (_, n) => ({
-    ...{ partition: 1, key: 'x', value: null, headers: { [NAMES.dismissalOf]: `1:${n}` } },
+    ...{ partition: 1, key: `e${1 + 3 * n}`, value: null, headers: { [NAMES.dismissalOf]: `1:${n}` } },
   }));
   await producer.send({ topic, messages: dismissals });
   await Promise.all([admin.disconnect(), producer.disconnect()]);

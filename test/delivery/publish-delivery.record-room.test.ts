@@ -63,7 +63,10 @@ describe('an event whose record is longer than there is memory for', () => {
     };
     const ports = {
       ...deliveryParts(),
-      memory: { headroom: memory.headroom, take, give: memory.give.bind(memory) },
+      memory: {
+        ...{ headroom: memory.headroom, take },
+        ...{ give: memory.give.bind(memory), drop: memory.drop.bind(memory) },
+      },
       recordRoom: { bytes: TOO_LITTLE, isShare: true },
     };
     const sealed = verified(sealBody(encryptionKey, message), 'octet-stream');

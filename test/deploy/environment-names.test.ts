@@ -18,7 +18,7 @@ const control = namesOf(controlConfig);
 const ofConsole = namesOf(consoleConfig('{TOPIC_PREFIX}'));
 const ofTopicsJob = namesOf({ recordSizeSettings });
 /** AWS's own, which the SDK reads: credentials by its default chain. */
-const OF_AWS = ['AWS_ROLE_ARN', 'AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_SHARED_CREDENTIALS_FILE'];
+const OF_AWS = ['AWS_ROLE_ARN', 'AWS_WEB_IDENTITY_TOKEN_FILE'];
 const known = new Set([...OF_AWS, ...ingress, ...control, ...ofConsole, ...ofTopicsJob]);
 
 /** Names in a chart's environment template: the keys of ConfigMaps, `env:` of the files, and `name:` of variables. */

@@ -157,7 +157,8 @@ describe('the tools', () => {
   it('find objects that are missing, and count those that nobody refers to', async () => {
     const { eventId = '' } = await post(messageOf('lost', 1_000_000));
     const uri = String((await eventOf(eventId)).sourceRef?.uri);
-    await fetch(`${store.endpoint}/${store.bucket}/hookline/orphan.json`, { method: 'PUT', body: '{}' });
+    const orphan = `${uri.slice('s3://'.length, uri.lastIndexOf('/'))}/orphan.json`;
+    await fetch(`${store.endpoint}/${orphan}`, { method: 'PUT', body: '{}' });
     expect((await cli(env, 'bodies', 'check', '--verify')).exitCode).toBe(0);
     await fetch(`${store.endpoint}/${uri.slice('s3://'.length)}`, { method: 'DELETE' });
     const { exitCode, out, notes } = await cli(env, 'bodies', 'check', '--json');

@@ -1,16 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { awsFilesOf } from '../../src/object-store/aws-files.ts';
 import type { ObjectStore } from '../../src/object-store/object-store.ts';
 import { type ScriptedS3, startScriptedS3 } from '../support/object-store/scripted-s3.ts';
 import { objectOf, openClient, within } from './s3-contract.ts';
-
-vi.mock('node:os', async (original) => {
-  const os: typeof import('node:os') = await original();
-  return { ...os, homedir: vi.fn(os.homedir) };
-});
 
 let s3: ScriptedS3;
 let dir: string;
@@ -119,11 +114,11 @@ it('a credentials file that is empty while it is written keeps the credentials b
 });
 
 it('the store opens for a user without a home directory', () => {
-  vi.mocked(homedir).mockImplementationOnce(() => {
+  const noHome = () => {
     throw new Error('uv_os_homedir returned ENOENT');
-  });
+  };
   const named = { awsCredentialsFile: undefined, awsConfigFile: '/etc/aws/config' };
-  expect(awsFilesOf(named)).toEqual([{ variable: 'AWS_CONFIG_FILE', path: '/etc/aws/config' }]);
+  expect(awsFilesOf(named, noHome)).toEqual([{ variable: 'AWS_CONFIG_FILE', path: '/etc/aws/config' }]);
 });
 
 it('clients that were replaced keep no connection when the store is closed', async () => {

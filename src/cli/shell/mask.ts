@@ -50,7 +50,7 @@ export function createMask(
     if (topic === deadLetterTopic) return entityTagsOf([...tagged.values()].flat());
     const type = tagged.get(topic);
     if (type) return entityTagsOf(type);
-    return own.has(topic) ? [] : NOT_IN_FILE;
+    return own.has(topic) || !topic.startsWith(`${prefix}.`) ? [] : NOT_IN_FILE;
   };
   return {
     value(topic, value, isDecoded, schemaFault) {

@@ -65,7 +65,7 @@ export class LargeBodyThreads implements LargeBodyPublisher {
       return await this.#drain(delivery, delivery.body.length);
     } catch (error) {
       if (!(error instanceof TooLong)) throw error;
-      return await this.#drain(delivery, this.#maxBodyBytes);
+      return await this.#drain(delivery, Math.max(this.#maxBodyBytes, delivery.body.length));
     }
   }
 

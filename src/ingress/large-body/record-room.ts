@@ -13,7 +13,8 @@ const ENVELOPE_BYTES = 4_096;
  * @param all of those that are worked on at once
  */
 export function recordRoom(bytes: number, all: number): RecordRoom {
-  const most = Math.max(MIN_RECORD_BYTES, (WORK_FACTOR / 2) * all);
+  // A row of the spool can be larger: MAX_BODY_BYTES was, when it came.
+  const most = Math.max(MIN_RECORD_BYTES, (WORK_FACTOR / 2) * Math.max(all, bytes));
   const share = (WORK_FACTOR / 2) * bytes + ENVELOPE_BYTES;
   const isShare = bytes < all && share < Math.min(most, MAX_MESSAGE_BYTES);
   return { bytes: isShare ? share : most, isShare };

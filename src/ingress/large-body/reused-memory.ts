@@ -36,7 +36,7 @@ export class ReusedMemory implements WorkMemory {
   /** Gives back all that was kept. */
   clear(): void {
     const dropped = this.#kept.splice(0);
-    for (const kept of dropped) this.#drop(kept);
+    for (const kept of dropped) this.drop(kept);
     // A thread with little to do would collect it a minute later.
     if (dropped.some(({ buffer }) => this.#mayBeRead.has(buffer))) setImmediate(collectGarbage);
   }
@@ -46,11 +46,11 @@ export class ReusedMemory implements WorkMemory {
     if (mayBeRead) this.#mayBeRead.add(buffer);
     this.#kept.push(Buffer.from(buffer));
     this.#kept.sort((a, b) => a.length - b.length);
-    if (this.#kept.length > MAX_REUSED) this.#drop(this.#kept.shift() as Buffer);
+    if (this.#kept.length > MAX_REUSED) this.drop(this.#kept.shift() as Buffer);
   }
 
   /** Memory that the system writes to a socket must not be gone, whatever it holds: the collector knows when it isn't read. */
-  #drop(bytes: Buffer): void {
+  drop(bytes: Buffer): void {
     if (!this.#mayBeRead.has(bytes.buffer)) releaseBytes(bytes);
   }
 }

@@ -14,6 +14,10 @@ describe('the room for a record', () => {
     expect(recordRoom(48 * MIB, 50 * MIB)).toEqual({ bytes: 100 * MIB, isShare: false });
   });
 
+  it('is twice a row of the spool that is larger than any body may be now', () => {
+    expect(recordRoom(20 * MIB, 8 * MIB)).toEqual({ bytes: 40 * MIB, isShare: false });
+  });
+
   it('is 16 MiB at the least for one that is worked on alone, however small the largest body is', () => {
     expect(recordRoom(2 * MIB, 2 * MIB)).toEqual({ bytes: 16 * MIB, isShare: false });
   });

@@ -65,6 +65,10 @@ describe('memory that is used again', () => {
         out.delete(bytes.buffer);
         kept.give(bytes);
       },
+      drop(bytes) {
+        out.delete(bytes.buffer);
+        kept.drop(bytes);
+      },
     };
     await recordsOf(memory);
     expect(out.size).toBe(0);

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { AvroWriter } from '../../../src/avro/avro-writer.ts';
 import { ReusedMemory } from '../../../src/ingress/large-body/reused-memory.ts';
 
 const LARGE = 2 * Buffer.poolSize;
@@ -58,3 +59,19 @@ it('uses what an upload may still read again, and never gives it back itself', (
   for (const more of [2, 3].map((times) => memory.take(times * LARGE))) memory.give(more);
   expect(read.length).toBe(LARGE);
 });
+
+it.each([
+  [false, 0],
+  [true, 100_000],
+])(
+  'has what a writer outgrows given back at once, unless an upload may still read it: %s',
+  (mayBeRead, length) => {
+    const memory = new ReusedMemory();
+    const taken = memory.take(100_000);
+    memory.give(taken, { mayBeRead });
+    const writer = new AvroWriter(100_000 - 2 * memory.headroom, memory);
+    writer.zeros(200_000);
+    expect(taken.buffer.byteLength).toBe(length);
+    expect(writer.end().length).toBe(200_000);
+  },
+);
