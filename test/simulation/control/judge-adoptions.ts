@@ -12,7 +12,7 @@ export function judgeAdoptions(
   ended: readonly EndedCommand[],
   state: ReadonlyMap<string, SubscriptionRecord>,
 ): string[] {
-  const { foreign, begun, provider } = site;
+  const { foreign, begun, provider, cluster } = site;
   const elsewhere = new Set(
     [...foreign.values()].map(({ url }) => url).filter((url) => !url.startsWith(PUBLIC_URL)),
   );
@@ -39,7 +39,12 @@ export function judgeAdoptions(
         ({ what, status }) => what === 'GET /subscriptions' && status === undefined,
       );
       const isUnclear = calls.length === 0 ? isUnseen : calls.some(({ status = 0 }) => !isRefusal(status));
-      return isUnclear ? [] : [`${ref}: ${id} is unfinished, and each call was refused`];
+      // Nor does it know of what stands at our address whether it came there by such a call: what delivers here is verified here.
+      const isTakenUp = new Set(cluster.coordinator.group.assigned.map(({ clientId }) => clientId)).size > 1;
+      const isHere = provider.subscriptions.get(id)?.url === `${PUBLIC_URL}/webhooks/${ref}`;
+      return isUnclear || (isTakenUp && isHere)
+        ? []
+        : [`${ref}: ${id} is unfinished, and each call was refused`];
     }
     const isOurs = ends('subscription.adopt', 'SUCCEEDED') || ends('subscription.update', 'SUCCEEDED');
     return isOurs ? [] : [`${ref}: ${id} is taken for ours, and no adoption has succeeded`];
