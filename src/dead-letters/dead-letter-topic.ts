@@ -51,7 +51,7 @@ export async function openDeadLetterTopic(
       return Buffer.isBuffer(body) ? openBody(sealingKeys, headers, body) : body;
     } catch (cause) {
       if (!hasCode(cause, 'BODY_SEALED')) return cause as Error;
-      const remedy = `add the key that sealed it to SEALING_KEY_FILE; where that is gone for good, ${DISMISS}`;
+      const remedy = 'add the key that sealed it to SEALING_KEY_FILE';
       return new HooklineError('BODY_SEALED', undefined, { cause, remedy });
     }
   };
@@ -142,8 +142,6 @@ class DeletedByRetention extends Error {}
 export const isUnreadNow = (body: Buffer | Error | undefined): boolean =>
   body instanceof Error && !(body instanceof DeletedByRetention) && !hasCode(body, 'OBJECT_MISSING');
 
-const DISMISS = 'dismiss the record (hookline dlq dismiss)';
-
 /** One after the other: each may have 50 MB. */
 export async function fetchBodies(
   bodies: Pick<BodyStore, 'read' | 'keyOf'> | undefined,
@@ -177,7 +175,7 @@ async function fetchBody(
   }
   return bodies.read(object).catch((error: Error) => {
     if (!hasCode(error, 'OBJECT_CHANGED')) throw error;
-    const remedy = `check what answers at BODY_STORE_ENDPOINT; where the object itself was changed, ${DISMISS}`;
+    const remedy = 'check what answers at BODY_STORE_ENDPOINT, or whether the object itself was changed';
     throw new HooklineError('OBJECT_CHANGED', object.uri, { cause: error, remedy });
   });
 }

@@ -27,7 +27,7 @@ export type DeadLetterOutcome = {
   /** Why it is not stored. */
   readonly message?: string;
   /** It can be redriven with other settings: those of its order wait for that, or for its dismissal. */
-  readonly isNext?: true;
+  readonly holdsUp?: true;
 };
 
 /**
@@ -52,7 +52,7 @@ export async function redriveOne(
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof BodyUnopened) return { deadLetter, outcome: 'refused', code: error.code, message };
-    if (error instanceof WouldBeReadable) return { deadLetter, outcome: 'refused', message, isNext: true };
+    if (error instanceof WouldBeReadable) return { deadLetter, outcome: 'refused', message, holdsUp: true };
     const why = to === undefined ? message : `stored as ${to}, but not marked as redriven: ${message}`;
     return {
       deadLetter,

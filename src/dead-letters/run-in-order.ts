@@ -54,23 +54,23 @@ export async function runInOrder<T>(
     onProgress(outcomes);
     return outcome;
   };
-  /** Orders whose next one is to be redriven with other settings. */
+  /** Orders of those that hold up what is behind them. */
   const held = new Set<string | null | undefined>();
   for (const batch of batchesOf(selected)) {
     if (ending.aborted) break;
     const prepared = await prepare(batch, ending);
-    const latest = new Map<string | null, Promise<unknown>>();
+    const latest = new Map<string | null | undefined, Promise<unknown>>();
     const inTurn = async (deadLetter: DeadLetter) => {
       const order = orderOf?.(deadLetter, prepared);
-      const before = order === null ? Promise.all(latest.values()) : latest.get(order ?? null);
+      const before = order === null ? Promise.all(latest.values()) : latest.get(order);
       const { promise, resolve: passed } = Promise.withResolvers<void>();
       if (order !== undefined) latest.set(order, promise);
       try {
         await before;
         await nextTurn();
         if (held.has(order) || !mayGoOn()) return;
-        const { isNext } = await run(deadLetter, prepared, passed);
-        if (isNext) held.add(order);
+        const { holdsUp } = await run(deadLetter, prepared, passed);
+        if (holdsUp) held.add(order);
       } catch (error) {
         failing.abort();
         throw error;

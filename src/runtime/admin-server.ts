@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Metrics } from './metrics.ts';
 import { createServer } from './node-http.ts';
 
-/** A request comes whole in this time, its answer is taken in as long again, and a connection has one. */
+/** A request comes whole in this time, and its answer is taken within twice as long. */
 const REQUEST_TIMEOUT_MS = 5_000;
 /** Far more than those who probe and scrape have. */
 const MAX_CONNECTIONS = 256;

@@ -59,13 +59,12 @@ export class SpoolFile {
       this.#isDamaged = true;
       this.#damagedCopy ??= copy;
     };
-    const { dir } = options;
-    this.#db = this.#reserve.lend(() => openDatabase(dir, onDamage));
+    this.#db = this.#reserve.lend(() => openDatabase(options.dir, onDamage));
     this.#space = new SpoolSpace(this.#db, this.#reserve, options);
     this.#proofs = new RowProofs(options.sealingKeys);
     const { openable } = this.#proofs;
     try {
-      this.#unproven = this.#reserve.lend(() => upgradeRows(this.#db, this.#proofs, dir));
+      this.#unproven = this.#reserve.lend(() => upgradeRows(this.#db, this.#proofs, options.dir));
       const { count, last, locked } = this.#row(
         `SELECT count(*) AS count, max(id) AS last, total(NOT ${openable}) AS locked FROM deliveries`,
       );
@@ -84,7 +83,7 @@ export class SpoolFile {
       this.#isLocked = this.#db.prepare(`SELECT NOT ${openable} AS locked FROM deliveries WHERE id = ?`);
     } catch (error) {
       this.#db.close();
-      throw sqliteFailure(error, dir);
+      throw sqliteFailure(error, options.dir);
     }
   }
 

@@ -166,7 +166,7 @@ it('a redrive stores nothing behind one of the same entity that other settings w
     orderOf: ({ at }) => (at === '0:2' ? 'other' : 'one'),
     one: async (deadLetter) =>
       deadLetter.at === '0:1'
-        ? { deadLetter, outcome: 'refused', isNext: true }
+        ? { deadLetter, outcome: 'refused', holdsUp: true }
         : { deadLetter, outcome: 'stored' },
   });
   const byPlace = outcomes.map(({ deadLetter: { at }, outcome }) => [at, outcome]);
