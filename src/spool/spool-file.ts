@@ -5,7 +5,16 @@ import type { SealingKeys } from '../crypto/sealing.ts';
 import { openDatabase, Reserve, sqliteFailure, vacuum } from './database.ts';
 import { RowProofs, type TableRow, upgradeRows } from './row-proofs.ts';
 import { COLUMNS_SQL, COUNT_LATE_SQL, INSERT_SQL } from './schema.ts';
-import type { LateCount, ReadLimits, SpoolCounts, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
+import {
+  type LateCount,
+  type LogDamage,
+  type ReadLimits,
+  type SpoolCounts,
+  type SpoolRow,
+  type SpoolState,
+  type StoredRow,
+  UNDAMAGED,
+} from './spool-row.ts';
 import { SpoolSpace } from './spool-space.ts';
 
 /** The most bytes that a row needs in addition to its body. */
@@ -38,26 +47,29 @@ export class SpoolFile {
   #keyMissing: number;
   /** Rows that had no seal when the file was opened. */
   readonly #unproven: number;
-  #isDamaged = false;
-  #damagedCopy: string | null = null;
+  #damage: LogDamage;
   /** The first row that can be opened; reads begin here. */
   readonly #firstId: number;
 
   /**
    * @param nextId the value of the previous SpoolFile of this folder, so that no id is used twice
+   * @param damage what tries have found that failed
+   * @param onDamage called when the log is found damaged: the rest of the opening may fail
    */
   constructor(options: {
     dir: string;
     maxBytes: number;
     nextId?: number;
     sealingKeys?: SealingKeys | undefined;
+    damage?: LogDamage;
+    onDamage?: (damage: LogDamage) => void;
   }) {
     this.#dir = options.dir;
     this.#reserve = new Reserve(options.dir);
-    // Outlives a second try, which finds the log as the first one has left it.
+    this.#damage = options.damage ?? UNDAMAGED;
     const onDamage = (copy: string | null) => {
-      this.#isDamaged = true;
-      this.#damagedCopy ??= copy;
+      this.#damage = { isDamaged: true, damagedCopy: this.#damage.damagedCopy ?? copy };
+      options.onDamage?.(this.#damage);
     };
     this.#db = this.#reserve.lend(() => openDatabase(options.dir, onDamage));
     this.#space = new SpoolSpace(this.#db, this.#reserve, options);
@@ -177,8 +189,7 @@ export class SpoolFile {
       rows: this.#rows,
       keyMissing: this.#keyMissing,
       unproven: this.#unproven,
-      isDamaged: this.#isDamaged,
-      damagedCopy: this.#damagedCopy,
+      ...this.#damage,
     };
   }
 

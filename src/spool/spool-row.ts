@@ -46,8 +46,13 @@ export type SpoolCounts = Pick<SpoolState, 'rows' | 'keyMissing' | 'unproven' | 
 export const HAD_NO_SEAL =
   'deliveries in the spool had no seal: unless SEALING_KEY_FILE is new, find out who can write to the volume';
 
+/** Whether the log was found damaged. A try to open the file that fails afterwards leaves nothing of it to be found. */
+export type LogDamage = Pick<SpoolState, 'isDamaged' | 'damagedCopy'>;
+
+export const UNDAMAGED: LogDamage = { isDamaged: false, damagedCopy: null };
+
 /** What is said where `isDamaged`. */
-export function damageText({ damagedCopy }: Pick<SpoolState, 'damagedCopy'>): string {
+export function damageText({ damagedCopy }: Pick<LogDamage, 'damagedCopy'>): string {
   const copy =
     damagedCopy === null
       ? `there is no copy of it: there was no space, or there are ${MAX_COPIES} copies (.damaged), which you can move away`

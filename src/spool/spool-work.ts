@@ -1,13 +1,16 @@
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { Answer, Call, CallPort, ThreadFault } from '../runtime/worker-calls.ts';
 import type { SpoolFile } from './spool-file.ts';
-import type {
-  AppendRequest,
-  LateCount,
-  SpoolAnswer,
-  SpoolRequest,
-  SpoolState,
-  ThreadOptions,
+import {
+  type AppendRequest,
+  damageText,
+  type LateCount,
+  type LogDamage,
+  type SpoolAnswer,
+  type SpoolRequest,
+  type SpoolState,
+  type ThreadOptions,
+  UNDAMAGED,
 } from './spool-row.ts';
 
 /** Bytes of one transaction; a larger body has one of its own. */
@@ -25,10 +28,16 @@ export type OpenFile = Pick<
   'append' | 'read' | 'readable' | 'remove' | 'probe' | 'countLate' | 'counts' | 'state' | 'nextId' | 'close'
 >;
 
+type OpenOptions = ThreadOptions & {
+  readonly nextId: number;
+  readonly damage: LogDamage;
+  readonly onDamage: (damage: LogDamage) => void;
+};
+
 export type SpoolWorkDeps = {
   readonly options: ThreadOptions;
   /** @throws HooklineError SPOOL_IN_USE, SPOOL_INVALID, SPOOL_FAILING, SPOOL_FULL */
-  readonly openFile: (options: ThreadOptions & { readonly nextId: number }) => OpenFile;
+  readonly openFile: (options: OpenOptions) => OpenFile;
   readonly port: Pick<CallPort<SpoolRequest, SpoolAnswer, SpoolState>, 'answer' | 'close'>;
 };
 
@@ -45,6 +54,8 @@ export class SpoolWork {
   /** Survives a reopening of the file: a removal that is repeated after a failure must not remove a newer row. */
   #nextId = 1;
   #isOpened = false;
+  /** What tries to open the file have found that failed. */
+  #damage = UNDAMAGED;
   /** Survives a reopening too: what was counted is not counted again. */
   #late: LateCount = { before: Number.MIN_SAFE_INTEGER, fromId: 0, count: 0 };
 
@@ -72,7 +83,13 @@ export class SpoolWork {
 
   /** The open file. After a failure it is opened again, with the content of the disk. */
   #opened(): OpenFile {
-    this.#file ??= this.#deps.openFile({ ...this.#options, nextId: this.#nextId });
+    if (this.#file) return this.#file;
+    const onDamage = (damage: LogDamage) => {
+      this.#damage = damage;
+    };
+    const found = { damage: this.#damage, onDamage };
+    this.#file = this.#deps.openFile({ ...this.#options, nextId: this.#nextId, ...found });
+    this.#damage = UNDAMAGED;
     this.#isOpened = true;
     return this.#file;
   }
@@ -90,9 +107,10 @@ export class SpoolWork {
 
   /** After the first successful opening, SPOOL_IN_USE and SPOOL_INVALID are reported as a failing disk. */
   #faultOf(error: unknown): ThreadFault {
-    if (!(error instanceof HooklineError)) return { code: 'SPOOL_FAILING', detail: String(error) };
+    const found = this.#damage.isDamaged ? `; ${damageText(this.#damage)}` : '';
+    if (!(error instanceof HooklineError)) return { code: 'SPOOL_FAILING', detail: `${error}${found}` };
     const wasOpen = hasCode(error, 'SPOOL_IN_USE', 'SPOOL_INVALID') && this.#isOpened;
-    return { code: wasOpen ? 'SPOOL_FAILING' : error.code, detail: error.detail ?? '' };
+    return { code: wasOpen ? 'SPOOL_FAILING' : error.code, detail: `${error.detail ?? ''}${found}` };
   }
 
   #forget(): void {

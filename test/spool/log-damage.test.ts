@@ -126,6 +126,21 @@ describe('the log of a spool', () => {
     expect(readFileSync(`${log}.damaged`).equals(whole)).toBe(true);
   });
 
+  it('that is damaged is told of by the failure of an opening, which leaves nothing of it to be found', async () => {
+    const log = await killed();
+    flipBit(log, HEADER_BYTES - 1);
+    const damaged = readFileSync(log);
+    // Of a newer Hookline: it is examined, and then refused.
+    const other = new DatabaseSync(inDead(FILE_NAME));
+    other.exec('PRAGMA user_version = 99');
+    other.close();
+    writeFileSync(log, damaged);
+    await expect(open('dead')).rejects.toThrow(
+      `deliveries that were answered 200 are lost with it; a copy is in ${log}`,
+    );
+    expect(existsSync(log)).toBe(false);
+  });
+
   it('that is missing after a stop is not damaged', async () => {
     await (await open('dead')).close();
     expect(existsSync(inDead(LOG_NAME))).toBe(false);

@@ -6,8 +6,10 @@ import { HooklineError } from '../../src/core/errors.ts';
 import type { Answer } from '../../src/runtime/worker-calls.ts';
 import { SpoolFile } from '../../src/spool/spool-file.ts';
 import { type SpoolAnswer, type SpoolRequest, type SpoolState, toRow } from '../../src/spool/spool-row.ts';
-import { SpoolWork } from '../../src/spool/spool-work.ts';
+import { SpoolWork, type SpoolWorkDeps } from '../../src/spool/spool-work.ts';
 import { verified } from '../support/delivery-parts.ts';
+
+type OpenOptions = Parameters<SpoolWorkDeps['openFile']>[0];
 
 let dir: string;
 beforeEach(() => {
@@ -37,13 +39,15 @@ class FailingFile extends SpoolFile {
   }
 }
 
-function worked(atOpening: readonly ('state' | 'append')[] = []) {
+function worked(atOpening: readonly ('state' | 'append')[] = [], firstTry = (_: OpenOptions) => {}) {
   const files: FailingFile[] = [];
   const answers: Answer<SpoolAnswer>[] = [];
   let state: SpoolState | undefined;
+  let tries = 0;
   const work = new SpoolWork({
     options: { dir, maxBytes: 1024 ** 2 },
     openFile: (options) => {
+      if (tries++ === 0) firstTry(options);
       const file = new FailingFile(options);
       if (files.length === 0) file.fails = new Set(atOpening);
       files.push(file);
@@ -63,6 +67,9 @@ function worked(atOpening: readonly ('state' | 'append')[] = []) {
     do: (...requests: SpoolRequest[]) => work.execute(requests.map((request, n) => ({ n, request }))),
     get rows() {
       return state?.rows;
+    },
+    get damage() {
+      return [state?.isDamaged, state?.damagedCopy];
     },
   };
 }
@@ -98,6 +105,26 @@ describe('the numbers of a spool', () => {
       { fault: { code: 'SPOOL_FAILING' } },
       1,
     ]);
+    spool.do({ kind: 'close' });
+  });
+});
+
+describe('a damaged log', () => {
+  it('is told of until a file is open, where the first try to open it has failed behind it', () => {
+    const spool = worked([], ({ onDamage }) => {
+      onDamage({ isDamaged: true, damagedCopy: 'a.damaged' });
+      throw failing();
+    });
+    spool.do({ kind: 'open' }, { kind: 'probe' });
+    expect(spool.answers).toMatchObject([
+      { fault: { code: 'SPOOL_FAILING', detail: expect.stringContaining('a copy is in a.damaged') } },
+      { result: {} },
+    ]);
+    expect(spool.damage).toEqual([true, 'a.damaged']);
+    spool.files[0]?.fails.add('state');
+    // It is opened once more, and nothing is found.
+    spool.do({ kind: 'probe' }, { kind: 'probe' });
+    expect([spool.files.length, spool.damage]).toEqual([2, [false, null]]);
     spool.do({ kind: 'close' });
   });
 });
