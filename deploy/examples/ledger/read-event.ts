@@ -39,20 +39,33 @@ function paymentIn(
     entityId: textOf(entityId) || eventId,
     subscription: textOf(subscription),
     statedAt: createdAt ?? createdAtIn(payload?.pacs002) ?? Number(receivedAt),
-    status: textOf(status) ?? textOf(payload?.status),
+    status: textOf(status) ?? textOf(payload?.status) ?? numberIn(payload?.status),
     source,
   };
 }
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+/** Of a message that was not parsed exactly. */
+const numberIn = (value: unknown): string | null => (typeof value === 'number' ? String(value) : null);
 
 /** Of the standard (ECMAScript's JSON.parse source text access, Node 21), not yet in the types of ES2024. */
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
 
+/** With a function for each value a megabyte of digits takes a second: 50 MB would outlast the consumer's session, again and again. */
+const MAX_EXACT = 1_000_000;
+
 /** JSON whose numbers are their own text: JSON.parse rounds large ones, and 1.50 would become 1.5. */
 function parseExactly(text: string) {
   const keepNumbers: Reviver = (_, value, { source }) => (typeof value === 'number' ? source : value);
-  return JSON.parse(text, keepNumbers as (key: string, value: unknown) => unknown);
+  try {
+    if (text.length <= MAX_EXACT)
+      return JSON.parse(text, keepNumbers as (key: string, value: unknown) => unknown);
+  } catch (error) {
+    // It calls itself for each level: some thousand of them overflow the stack, and kafkajs ends for good at a RangeError.
+    if (!(error instanceof RangeError)) throw error;
+  }
+  // Takes any depth, and a second for 50 MB.
+  return JSON.parse(text);
 }
 
 /** When the provider made a report, as its group header says: milliseconds since 1970. */
