@@ -12,28 +12,25 @@ export type KeyRow = {
 
 /** A key is live if any process has it: all learn of a change within about a second. */
 export function keyRows(samples: readonly Sample[]): KeyRow[] {
-  const of = (name: string) => samples.filter((sample) => sample.name === name);
+  const byName = Map.groupBy(samples, ({ name }) => name);
+  // Each once: to look through all of them for each key would take minutes for a few thousand refs.
+  const byKey = (name: string) =>
+    Map.groupBy(byName.get(name) ?? [], ({ labels: { ref, use, key } }) => JSON.stringify([ref, use, key]));
+  const matched = byKey('hookline_key_last_matched_timestamp_seconds');
+  const counted = byKey('hookline_key_matches_total');
   const counts = new Map<string, Sample>();
-  for (const sample of of('hookline_keys_live')) {
+  for (const sample of byName.get('hookline_keys_live') ?? []) {
     const which = JSON.stringify([sample.labels.ref, sample.labels.use]);
     if ((counts.get(which)?.value ?? 0) < sample.value) counts.set(which, sample);
   }
   const rows = [...counts.values()].flatMap(({ labels: { ref = '', use = '' }, value }) =>
     Array.from({ length: value }, (_, index): KeyRow => {
       const key = String(index);
-      const isIt = ({ labels }: Sample) => labels.ref === ref && labels.use === use && labels.key === key;
-      const times = of('hookline_key_last_matched_timestamp_seconds').filter(isIt);
-      const latest = Math.max(0, ...times.map((sample) => sample.value));
-      const matches = of('hookline_key_matches_total')
-        .filter(isIt)
-        .reduce((sum, one) => sum + one.value, 0);
-      return {
-        ref,
-        use,
-        key,
-        lastMatched: latest > 0 ? new Date(latest * 1_000).toISOString() : null,
-        matches,
-      };
+      const which = JSON.stringify([ref, use, key]);
+      const latest = Math.max(0, ...(matched.get(which) ?? []).map((sample) => sample.value));
+      const matches = (counted.get(which) ?? []).reduce((sum, one) => sum + one.value, 0);
+      const lastMatched = latest > 0 ? new Date(latest * 1_000).toISOString() : null;
+      return { ref, use, key, lastMatched, matches };
     }),
   );
   return rows.sort((a, b) => (`${a.ref} ${a.use} ${a.key}` < `${b.ref} ${b.use} ${b.key}` ? -1 : 1));

@@ -45,7 +45,10 @@ export function subscriptionsPage(
     const drifts = log.drift();
     const { keys, keysKnown } = ingressKeys(watch.pods());
     const driftOf = new Map(drifts.map((drift) => [drift.ref, drift]));
-    const lines = state.all().map((record) => lineOf(record, driftOf.get(record.ref), keys));
+    const keysByRef = Map.groupBy(keys, ({ ref }) => ref);
+    const lines = state
+      .all()
+      .map((record) => lineOf(record, driftOf.get(record.ref), keysByRef.get(record.ref) ?? []));
     return {
       at: deps.clock.wall(),
       subscriptions: lines.sort((a, b) => a.ref.localeCompare(b.ref)),
@@ -78,7 +81,7 @@ function lineOf(record: SubscriptionRecord, drift: DriftReport | undefined, keys
   return {
     ...{ ref, state, subscriptionId, events, owner, commandId, updatedAt },
     drift: drift ? `${drift.errorCode}: ${drift.message}` : null,
-    keys: keys.filter((key) => key.ref === ref),
+    keys,
   };
 }
 

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { keyRows } from '../../../src/cli/commands/key-rows.ts';
 import { readIngress } from '../../../src/cli/commands/keys-command.ts';
+import { samplesIn } from '../../../src/monitoring/metric-samples.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createHttp } from '../../../src/runtime/http-client.ts';
 import { cli } from '../../support/cli.ts';
@@ -53,6 +54,25 @@ it('counts the matches of all processes behind a name, each process once', async
   ];
   expect(await status('ingress-metrics')).toEqual(all);
   expect(await status('ingress-metrics', '127.0.0.2')).toEqual(all);
+});
+
+it('takes a moment for thousands of refs in several processes', () => {
+  const ofRef = (ref: string) =>
+    ['signing', 'encryption'].flatMap((use) => [
+      `hookline_keys_live{ref="${ref}",use="${use}"} 1`,
+      `hookline_key_last_matched_timestamp_seconds{ref="${ref}",use="${use}",key="0"} 1700000000`,
+      `hookline_key_matches_total{ref="${ref}",use="${use}",key="0"} 5`,
+    ]);
+  const pod = samplesIn(Array.from({ length: 2_000 }, (_, n) => ofRef(`ref-${n}`).join('\n')).join('\n'));
+  const began = performance.now();
+  const rows = keyRows([pod, pod, pod].flat());
+  // The console does this for each open page every five seconds.
+  expect(performance.now() - began).toBeLessThan(1_500);
+  expect(rows).toHaveLength(4_000);
+  expect(rows[0]).toEqual({
+    ...{ ref: 'ref-0', use: 'encryption', key: '0', matches: 15 },
+    lastMatched: '2023-11-14T22:13:20.000Z',
+  });
 });
 
 it('says how many processes it has read', async () => {
