@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { TransactionTable } from '../../deploy/examples/analytics/transaction-table.ts';
 import { ReceiverFixture } from './receiver-fixture.ts';
@@ -15,6 +16,8 @@ export class AnalyticsFixture implements AsyncDisposable {
 
   readonly #receiver: ReceiverFixture;
   readonly #env: Env;
+  /** Of further subscriptions, by ref. */
+  readonly #keys = new Map<string, { subscriptionId: string; signingSecret: string }>();
 
   private constructor(receiver: ReceiverFixture, env: Env) {
     this.#receiver = receiver;
@@ -41,15 +44,31 @@ export class AnalyticsFixture implements AsyncDisposable {
     });
   }
 
+  /** Another subscription to the same events. */
+  addSubscription(ref: string): void {
+    const keys = { subscriptionId: randomUUID(), signingSecret: randomUUID() };
+    this.#keys.set(ref, keys);
+    this.#receiver.fixture.secrets(ref, {
+      'subscription-id': keys.subscriptionId,
+      'signing-secret': keys.signingSecret,
+    });
+  }
+
   /** Delivers a report with so many transactions, as often as a sender that missed the answer would. */
-  async deliver(entityId: string, status: string, transactions: number, times = 1): Promise<void> {
+  async deliver(
+    entityId: string,
+    status: string,
+    transactions: number,
+    times = 1,
+    ref = 'ledger-eu',
+  ): Promise<void> {
     const TxInfAndSts = Array.from({ length: transactions }, (_, index) => transactionOf(index, status));
     const pacs002 = { FIToFIPmtStsRpt: { GrpHdr: { MsgId: 'm' }, TxInfAndSts } };
     const body = JSON.stringify({ type: 'payment-status', entityId, payload: { status, pacs002 } });
     for (let time = 0; time < times; time++) {
       const { text } = await postSigned(
-        `${this.#receiver.ingress.url}/webhooks/ledger-eu`,
-        this.#receiver,
+        `${this.#receiver.ingress.url}/webhooks/${ref}`,
+        this.#keys.get(ref) ?? this.#receiver,
         body,
       );
       if (!text.includes('"stored":"kafka"')) throw new Error(`not stored in Kafka: ${text}`);

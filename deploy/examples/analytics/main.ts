@@ -5,6 +5,8 @@
  *   KAFKA_BROKERS=localhost:9092 SCHEMA_REGISTRY_URL=http://localhost:8081 ANALYTICS_FILE=analytics.duckdb \
  *     node deploy/examples/analytics/main.ts
  *
+ * SUBSCRIPTION is the ref whose events it stores. Set it where several subscriptions have this event: each receives every payment, under
+ * ids of its own, and each would be counted.
  * EXIT_AT_END=true ends it when it has stored what the topic held at its start: as a job that is run every hour.
  */
 import { Kafka, type KafkaMessage } from 'kafkajs';
@@ -20,6 +22,7 @@ const {
   TOPIC = 'payments.payment-status',
   GROUP_ID = 'analytics',
   ANALYTICS_FILE = 'analytics.duckdb',
+  SUBSCRIPTION,
   BODY_STORE_ENDPOINT,
   EXIT_AT_END,
 } = process.env;
@@ -80,9 +83,10 @@ async function* eventsIn(
   for (const { offset, value } of messages) {
     await heartbeat();
     const event = value && (await readEvent(value));
-    if (event) yield event;
+    const isOurs = SUBSCRIPTION === undefined || event?.ref === SUBSCRIPTION;
+    if (event && isOurs) yield event;
     // Reading it again would fail again: it stays in the topic, and the log names it.
-    else if (value) log('unreadable', { partition, offset });
+    else if (value && !event) log('unreadable', { partition, offset });
   }
 }
 

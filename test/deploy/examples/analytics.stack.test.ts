@@ -65,4 +65,18 @@ describe("the consumer's example, a table of transactions", () => {
     expect(stdout).toMatch(/│ hour \(UTC\) +│ ACSC │ ACSP │ PDNG │ RCVD │ all │/);
     expect(stdout).toMatch(/│ SBXADEFFXXX +│ 4 +│ 4 +│ 4 +│ 4 +│ 16 +│/);
   });
+
+  it('has the payments of one subscription where several receive them, so that none is counted twice', async () => {
+    analytics.addSubscription('ledger-us');
+    const deliver = () => analytics.deliver('p-both', 'ACSC', 1, 1, 'ledger-us').then(() => true);
+    await until('its keys are known', () => deliver().catch(() => false), 10_000);
+    await analytics.deliver('p-both', 'ACSC', 1);
+    const job = analytics.startJob({
+      ...{ SUBSCRIPTION: 'ledger-us', EXIT_AT_END: 'true' },
+      ...{ GROUP_ID: 'analytics-of-one-subscription', ANALYTICS_FILE: `${analytics.file}-us` },
+    });
+    expect(await job.end()).toBe(0);
+    expect(storedBy(job, 'events')).toBe(1);
+    expect(job.lines.some(({ msg }) => msg === 'unreadable')).toBe(false);
+  });
 });
