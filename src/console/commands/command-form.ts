@@ -1,6 +1,6 @@
 import type { AvroField, AvroSchema, AvroType } from '../../avro/avro-schema.ts';
 import { COMMAND_TYPES } from '../../core/command.ts';
-import { type Html, html, type Shown } from '../page/html.ts';
+import { formValue, type Html, html, type Shown } from '../page/html.ts';
 
 /** A field of the form, made from one of the schema. */
 export type FormField = {
@@ -69,5 +69,5 @@ function inputOf(
   const more = kind === 'seconds' ? html` inputmode="numeric"` : kind === 'json' && html` placeholder="{ }"`;
   const value = name === 'ref' ? given.ref : '';
   const known = name === 'events' && html`<span class="hint">Known: ${given.events.join(', ')}</span>`;
-  return html`<p><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${value}" autocomplete="off" spellcheck="false" aria-describedby="${name}-hint"${more}>${hint}${known}</p>`;
+  return html`<p><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${formValue(value)}" autocomplete="off" spellcheck="false" aria-describedby="${name}-hint"${more}>${hint}${known}</p>`;
 }

@@ -1,6 +1,6 @@
 import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
-import { address, type Html, html } from '../page/html.ts';
+import { address, formValue, type Html, html } from '../page/html.ts';
 import {
   definePage,
   type LiveUpdate,
@@ -55,7 +55,7 @@ ${isPartial && html`<p class="quiet">Earlier results are in the topic: the comma
         : 'hookline tail command-results --since 1d',
     data: look,
     render(data, request) {
-      const search = html`<form method="get" action="/commands" class="search"><label for="of-ref">History of a ref</label> <input id="of-ref" name="ref" value="${data.ref}" autocomplete="off" spellcheck="false"> <button class="second">Show</button></form>`;
+      const search = html`<form method="get" action="/commands" class="search"><label for="of-ref">History of a ref</label> <input id="of-ref" name="ref" value="${formValue(data.ref)}" autocomplete="off" spellcheck="false"> <button class="second">Show</button></form>`;
       if (!request.may('operate')) return html`${search}${history(data)}`;
       const form = commandForm({ fields, topics, events, ref: data.ref, csrfField: request.csrfField });
       return html`<div class="form-beside"><section><h2>Send a command</h2>${form}</section><div>${history(data)}${search}</div></div>`;

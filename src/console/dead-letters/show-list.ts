@@ -2,7 +2,7 @@ import { isoOf } from '../../core/instant.ts';
 import type { DeadLetterState } from '../../dead-letters/dead-letters.ts';
 import type { describeDeadLetter } from '../../dead-letters/describe-dead-letter.ts';
 import { FOREIGN } from '../../dead-letters/filter.ts';
-import { address, type Html, html, type Shown } from '../page/html.ts';
+import { address, formValue, type Html, html, type Shown } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
 import { badge, bytes, type Column, type Mood, table, time } from '../page/parts.ts';
 import { type DeadLetterGroup, openIn } from './group-by-cause.ts';
@@ -167,7 +167,7 @@ export function actionsOf(
   if (!may('operate'))
     return html`<p class="quiet">Who has the role operate can redrive and dismiss these records.</p>`;
   const fields = html`${csrfField}${Object.entries(conditions).map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${formValue(value)}">`,
   )}`;
   return html`<section aria-label="Actions"><h2>Redrive or dismiss</h2>
 ${selected}

@@ -1,6 +1,6 @@
 import type { TopicKind } from '../../cli/inspect/describe-record.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
-import { address, type Html, html } from '../page/html.ts';
+import { address, formValue, type Html, html } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
 import { badge, bytes, table, time } from '../page/parts.ts';
 import { revealField } from '../page/reveal.ts';
@@ -73,7 +73,7 @@ ${records.map((record) => recordOf(record, ALONE, true))}`;
 <form method="get" action="${address('/events', topic)}">
 <div class="fields">${FILTERS.map(
     (name) =>
-      html`<div><label for="filter-${name}">${LABELS[name]}</label><input id="filter-${name}" name="${name}" value="${filter[name]}" autocomplete="off" spellcheck="false"></div>`,
+      html`<div><label for="filter-${name}">${LABELS[name]}</label><input id="filter-${name}" name="${name}" value="${formValue(filter[name])}" autocomplete="off" spellcheck="false"></div>`,
   )}</div>
 ${revealField(request)}
 <p class="buttons"><button>Filter</button></p>

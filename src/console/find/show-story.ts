@@ -1,6 +1,6 @@
 import type { PartitionCoverage } from '../index/read-topic.ts';
 import type { TopicCoverage } from '../index/record-index.ts';
-import { address, type Html, html } from '../page/html.ts';
+import { address, formValue, type Html, html } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
 import { badge, type Mood, table, time } from '../page/parts.ts';
 import { revealField } from '../page/reveal.ts';
@@ -11,7 +11,7 @@ import type { StoryLine } from './tell-story.ts';
 export const pageOf = (story: Story, request: PageRequest): Html => html`
 <form method="get" action="/find" role="search">
 <div class="fields"><div class="wide"><label for="q">Event id, entity, ref or command id</label>
-<input id="q" name="q" value="${story.wanted}" autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="1000" required></div></div>
+<input id="q" name="q" value="${formValue(story.wanted)}" autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="1000" required></div></div>
 ${revealField(request)}
 <p class="buttons"><button>Find</button></p>
 </form>
@@ -74,7 +74,7 @@ function scanOf({ wanted, scan, unsearched }: Story, { csrfField }: PageRequest)
   const isDone = ['waiting', 'running'].includes(scan?.status ?? '') || unsearched === 0;
   const button =
     !isDone &&
-    html`<form method="post" action="/find">${csrfField}<input type="hidden" name="q" value="${wanted}">
+    html`<form method="post" action="/find">${csrfField}<input type="hidden" name="q" value="${formValue(wanted)}">
 <p>${unsearched} offsets are not in the index${scan?.status === 'done' && ' any more, or not yet'}. <button class="second">Search them too</button></p></form>`;
   return html`${state}${button}`;
 }

@@ -52,10 +52,18 @@ const HIDDEN =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 const escapeText = (text: string): string =>
-  text
-    .toWellFormed()
-    .replaceAll(HIDDEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+  escapeMarkup(
+    text
+      .toWellFormed()
+      .replaceAll(HIDDEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
+
+const escapeMarkup = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+
+/** The value of a field, which comes back with its form: with escapes in it, something else would be searched for or applied. */
+export const formValue = (text: string | undefined): Html =>
+  Html.of(escapeMarkup((text ?? '').toWellFormed()));
 
 /** An address of the console: `address('/events', topic)`, `address('/find', { q })`. Every part is encoded. */
 export function address(

@@ -2,7 +2,7 @@ import type { Applied } from '../../cli/subscriptions/apply-plan.ts';
 import { refsDeleted } from '../../cli/subscriptions/make-plan.ts';
 import type { Plan } from '../../cli/subscriptions/plan.ts';
 import { showPlan } from '../../cli/subscriptions/show-plan.ts';
-import { address, type Html, html, type Shown } from '../page/html.ts';
+import { address, formValue, type Html, html, type Shown } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
 import { badge, table } from '../page/parts.ts';
 
@@ -24,7 +24,7 @@ export function showPlanned({ plan, text, seen, refresh }: Planned, request: Pag
     plan.changes.length > 0 &&
     html`<form method="post" action="/subscriptions/apply">
 ${request.csrfField}
-<input type="hidden" name="file" value="${text}"><input type="hidden" name="seen" value="${seen}"><input type="hidden" name="noRefresh" value="${String(!refresh)}">
+<input type="hidden" name="file" value="${formValue(text)}"><input type="hidden" name="seen" value="${seen}"><input type="hidden" name="noRefresh" value="${String(!refresh)}">
 ${deleted.length > 0 && html`<p><label class="check"><input type="checkbox" name="delete" value="true"> Also delete ${deleted.join(', ')}</label></p>`}
 <p class="buttons"><button${deleted.length > 0 && html` class="danger"`}>Apply this plan</button></p>
 </form>`;
