@@ -1,4 +1,5 @@
 import Table from 'cli-table3';
+import { showHidden } from '../../core/hidden-characters.ts';
 import { parseBoundedJson } from '../../core/json.ts';
 import type { Shell } from './shell.ts';
 
@@ -153,15 +154,8 @@ function breakWithin(word: string): number {
   return afterPunctuation > word.length / 2 ? afterPunctuation : word.length;
 }
 
-/**
- * Escapes control characters except line ends: text from outside must not control the operator's terminal.
- */
-export const visible = (text: string): string =>
-  text.replaceAll(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are what it escapes
-    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+/** Escapes what is hidden except line ends: text from outside must not control the operator's terminal, or look like another one. */
+export const visible = (text: string): string => showHidden(text, '\n');
 
 /** Escapes line ends too: text from outside must not look like a further line of the output. */
 export const oneLine = (text: string): string => visible(text).replaceAll('\n', '\\n');

@@ -1,3 +1,5 @@
+import { showHidden } from '../../core/hidden-characters.ts';
+
 /**
  * HTML as a value of its own, so that text and markup cannot be mistaken for one another: what a template is given is text and is
  * escaped, unless it is {@link Html}, which only {@link html} makes.
@@ -43,20 +45,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/**
- * Control characters and the marks that turn the direction of text become visible escapes, as on the terminal: a hostile value must
- * not be shown as another one.
- */
-const HIDDEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are what it shows
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-
-const escapeText = (text: string): string =>
-  escapeMarkup(
-    text
-      .toWellFormed()
-      .replaceAll(HIDDEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`),
-  );
+/** What would be hidden becomes visible escapes, as on the terminal: a hostile value must not be shown as another one. */
+const escapeText = (text: string): string => escapeMarkup(showHidden(text.toWellFormed(), '\t\n\r'));
 
 const escapeMarkup = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);

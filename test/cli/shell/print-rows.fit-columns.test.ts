@@ -61,6 +61,7 @@ describe('a text with control characters escaped', () => {
     ['a\rb\tc\u0007', 'a\\u000db\\u0009c\\u0007'],
     ['\u009b31m', '\\u009b31m'],
     ['abc\u202egpj.exe', 'abc\\u202egpj.exe'],
+    ['pay\u200b-\ufeff1\u3164\u{e0041}', 'pay\\u200b-\\ufeff1\\u3164\\udb40\\udc41'],
     ['Zürich – 東京\nnext', 'Zürich – 東京\nnext'],
   ])('%j', (text, shown) => {
     expect(visible(text)).toBe(shown);

@@ -12,6 +12,10 @@ it('escapes text in content and in attributes, and leaves markup of its own', ()
 
 it('shows what would be invisible or turn the text around', () => {
   expect(String(html`${'a\u202eb\u0000c\nd\ud800'}`)).toBe('a\\u202eb\\u0000c\nd\ufffd');
+  // Two entities that differ in what has no picture.
+  expect(String(html`${'pay\u200b-\u00ad\ufeff1\u3164\u{e0041}'}`)).toBe(
+    'pay\\u200b-\\u00ad\\ufeff1\\u3164\\udb40\\udc41',
+  );
 });
 
 it('takes absent values and false for nothing, and numbers as they are', () => {
