@@ -74,13 +74,18 @@ function isDigitsOnly(text: string): boolean {
 
 /** The fewest digits that are read back as the float, as `String` has them for a double. */
 function shortestFloat(float: number): string {
-  let text = '';
   // Nine digits are always enough.
-  for (let digits = 1; digits <= 9; digits++) {
-    text = float.toPrecision(digits);
-    if (Math.fround(Number(text)) === float) break;
+  for (let digits = 1; digits < 9; digits++) {
+    const text = float.toPrecision(digits);
+    if (Math.fround(Number(text)) === float) return asEven(text, float.toPrecision(digits + 1), float);
   }
-  return text;
+  return float.toPrecision(9);
+}
+
+/** Of two that are as near, consumers' languages take the even one (IEEE 754, 5.12.2), and `toPrecision` the larger one. */
+function asEven(text: string, oneDigitMore: string, float: number): string {
+  const isBetween = /\.\d*5$/.test(oneDigitMore) && Number(oneDigitMore) === float;
+  return isBetween && Number(text.at(-1)) % 2 === 1 ? oneDigitMore.slice(0, -1) : text;
 }
 
 const isSameDecimal = (a: string, b: string): boolean => a === b || normalize(a) === normalize(b);

@@ -77,6 +77,9 @@ describe('a value that its field rounds', () => {
     ['float', '16777217', 16777216],
     ['float', '0.100000001', Math.fround(0.1)],
     ['float', '1e-60', 0],
+    // Java, Go and NumPy print the float -2442472.25 as -2442472.2.
+    ['float', '-2442472.3', -2442472.25],
+    ['float', '3000000.3', 3000000.25],
     [TIMESTAMP, '"2026-01-01T10:00:00.999999Z"', Date.UTC(2026, 0, 1, 10, 0, 0, 999)],
     [TIMESTAMP, '"2026-01-01T10:00:00.0000000001+0200"', Date.UTC(2026, 0, 1, 8)],
   ];
@@ -101,6 +104,10 @@ describe('a message that is kept nowhere', () => {
     ['double', '5e-324', 5e-324],
     ['double', '0.000', 0],
     ['float', '100000.01', Math.fround(100000.01)],
+    ['float', '-2442472.2', -2442472.25],
+    ['float', '2097152.8', 2097152.75],
+    ['float', '200000', 200000],
+    ['float', '1.5e15', Math.fround(1.5e15)],
     ['float', '16777216', 16777216],
     ['float', '-3.4028235e38', Math.fround(-3.4028235e38)],
     ['float', '1e-45', Math.fround(1e-45)],
