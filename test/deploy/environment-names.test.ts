@@ -21,7 +21,7 @@ const ofTopicsJob = namesOf({ recordSizeSettings });
 const OF_AWS = ['AWS_ROLE_ARN', 'AWS_WEB_IDENTITY_TOKEN_FILE'];
 const known = new Set([...OF_AWS, ...ingress, ...control, ...ofConsole, ...ofTopicsJob]);
 
-/** Names in a chart's environment template: the keys of ConfigMaps, `env:` of the files, and `name:` of variables. */
+/** Names in a chart's environment template: the keys of plain values, `env:` of the files, and `name:` of variables. */
 function namesInChart(): Set<string> {
   const text = ['_environment', '_identity', '_pod']
     .map((name) => readFile(`${CHART}/templates/${name}.tpl`))

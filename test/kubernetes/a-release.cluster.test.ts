@@ -132,6 +132,23 @@ describe('on a cluster, in a namespace that enforces the restricted Pod Security
     );
   });
 
+  it('an upgrade to a faulty setting stops at its first pod, and a pod of before that starts again keeps its settings', async () => {
+    const faulty = { ingress: { service: { type: 'NodePort' }, settings: { MAX_BODY_BYTES: 'much' } } };
+    const timeout = ['--no-hooks', '--timeout', '20s'];
+    await expect(release.install(faulty, ...timeout)).rejects.toThrow(/timed out|deadline/);
+    const before = (await release.pods('ingress')).length;
+    expect(before, 'two of before, one that does not start').toBe(3);
+    // As an eviction does it, and a container that ran out of memory.
+    const ready = 'jsonpath={.items[?(@.status.containerStatuses[0].ready==true)].metadata.name}';
+    const pods = ['get', 'pods', '-l', 'app.kubernetes.io/component=ingress', '-o', ready];
+    for (const pod of (await release.kubectl(...pods)).split(' '))
+      await release.kubectl('delete', 'pod', pod);
+    const again = async () => (await release.kubectl(...pods)).split(' ').filter(Boolean).length === 2;
+    await until('as many pods as before are ready', again, 60_000);
+    expect(await statusesOf(release.subscription(REF).signingSecret)).toEqual([401]);
+    await release.helm('rollback', release.name, '--wait', '--timeout', '120s');
+  });
+
   it('helm uninstall leaves nothing but what it says: topics, schemas and Secrets of others', async () => {
     await release.helm('uninstall', release.name, '--wait');
     const kinds =

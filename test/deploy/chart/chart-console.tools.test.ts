@@ -1,5 +1,5 @@
 import { describe, expect, inject, it } from 'vitest';
-import { find, helmTemplate, podsOf, policyOf, render, valuesFile } from './render.ts';
+import { environmentOf, find, helmTemplate, podsOf, policyOf, render, valuesFile } from './render.ts';
 
 const helm = inject('helm');
 const refused = async (...sets: string[]) => {
@@ -40,7 +40,7 @@ describe('the console of the chart', () => {
 
   it('reads every pod, and is reached by its port alone', async () => {
     const manifests = await render(helm, 'full');
-    expect(find(manifests, 'ConfigMap', 'pay-hookline-console').data).toMatchObject({
+    expect(environmentOf(manifests, 'pay-hookline-console')).toMatchObject({
       CONSOLE_TARGETS: 'http://pay-hookline-ingress-metrics:9464,http://pay-hookline-control-metrics:9464',
       CONSOLE_ROLES: 'payments=view,payments-oncall=operate,cn=leads%2Cou=payments=reveal',
       PROMETHEUS_MATCH: 'namespace="payments"',

@@ -1,5 +1,14 @@
 import { describe, expect, inject, it } from 'vitest';
-import { find, helmTemplate, type Manifest, type PodSpec, podsOf, render, valuesFile } from './render.ts';
+import {
+  environmentOf,
+  find,
+  helmTemplate,
+  type Manifest,
+  type PodSpec,
+  podsOf,
+  render,
+  valuesFile,
+} from './render.ts';
 
 const helm = inject('helm');
 
@@ -11,14 +20,9 @@ const podOf = (manifests: readonly Manifest[], name: string): PodSpec => {
   return found?.pod ?? expect.fail(`no pod of ${name}`);
 };
 
-/** What a pod is told about identity: by its ConfigMap, where it has one, and by itself. */
-function identityOf(manifests: readonly Manifest[], name: string): Record<string, string | undefined> {
-  const [{ env = [], envFrom = [] } = {}] = podOf(manifests, name).containers;
-  const maps = envFrom.map(({ configMapRef }) => find(manifests, 'ConfigMap', configMapRef.name).data ?? {});
-  const variables: [string, string | undefined][] = [
-    ...maps.flatMap((map) => Object.entries(map)),
-    ...env.map(({ name: variable, value }): [string, string | undefined] => [variable, value]),
-  ];
+/** What a pod is told about identity. */
+function identityOf(manifests: readonly Manifest[], name: string): Record<string, string> {
+  const variables = Object.entries(environmentOf(manifests, name));
   return Object.fromEntries(variables.filter(([variable]) => MINE.test(variable)));
 }
 

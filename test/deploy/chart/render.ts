@@ -8,8 +8,8 @@ import { ROOT } from '../../support/source-tree.ts';
 export type Container = {
   name: string;
   args: string[];
-  env?: { name: string; value?: string }[];
-  envFrom?: { configMapRef: { name: string } }[];
+  env?: { name: string; value: string }[];
+  envFrom?: object[];
   resources: { requests?: object; limits?: { memory?: string } };
   securityContext: object;
   volumeMounts?: { name: string; mountPath: string }[];
@@ -78,6 +78,14 @@ export function podsOf(manifests: readonly Manifest[]): { owner: Manifest; pod: 
     const pod = owner.kind === 'Pod' ? spec : spec?.template?.spec;
     return pod ? [{ owner, pod }] : [];
   });
+}
+
+/** The variables of a workload's container, by name. */
+export function environmentOf(manifests: readonly Manifest[], workload: string): Record<string, string> {
+  const found = podsOf(manifests).find(({ owner }) => owner.metadata.name === workload);
+  if (!found) throw new Error(`no pod of ${workload}`);
+  const variables = found.pod.containers[0]?.env ?? [];
+  return Object.fromEntries(variables.map(({ name, value }) => [name, value]));
 }
 
 export const find = (manifests: readonly Manifest[], kind: string, name?: string): Manifest => {

@@ -1,6 +1,6 @@
 {{/*
-  The environment of each process. Plain values are in a ConfigMap per process; files, the secrets among them, are
-  mounted under /etc/hookline. `hookline.plain` and `hookline.files` take (dict "root" $ "process" "ingress").
+  The environment of each process, in its pod's own `env`; files, the secrets among them, are mounted under /etc/hookline.
+  `hookline.plain` and `hookline.files` take (dict "root" $ "process" "ingress").
 */}}
 
 {{/* The job that registers schemas talks to the registry alone. */}}
@@ -177,7 +177,23 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- end }}
 {{- end -}}
 
-{{/* The container's `env`, beside its ConfigMap. */}}
+{{/*
+  All of a process's `env`. It is in the pod and in no ConfigMap: a pod of the release before keeps its settings, also when it starts
+  again, and so `kubectl rollout undo` brings them back. Takes the values of the process too: (dict … "values" .Values.ingress).
+*/}}
+{{- define "hookline.env" -}}
+{{- include "hookline.variables" (include (printf "hookline.%s.plain" .process) .root | fromYaml) }}
+{{- include "hookline.variables" .values.settings }}
+{{- include "hookline.fileEnv" . }}
+{{- end -}}
+
+{{/* Variables by name, as `env` has them: Kubernetes would put other variables in place of $(NAME). */}}
+{{- define "hookline.variables" -}}
+{{- range $name, $value := . }}
+- { name: {{ $name }}, value: {{ include "hookline.value" $value | replace "$" "$$" }} }
+{{- end }}
+{{- end -}}
+
 {{- define "hookline.fileEnv" -}}
 {{- range (include "hookline.fileList" . | fromYamlArray) }}
 - { name: {{ .env }}, value: /etc/hookline/{{ .dir }}/{{ .file }} }

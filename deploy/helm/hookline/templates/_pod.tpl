@@ -14,8 +14,8 @@ metadata:
     {{- end }}
     {{- with .values.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
   annotations:
-    # A changed setting is a new pod. Changed Secrets are read again by the process itself.
-    checksum/config: {{ include (printf "hookline.%s.plain" .process) .root | printf "%s%s" (toJson .values.settings) | printf "%s%s" (toJson .root.Values.provider.dialect) | sha256sum }}
+    # A changed dialect is a new pod. Changed Secrets are read again by the process itself.
+    checksum/config: {{ toJson .root.Values.provider.dialect | sha256sum }}
     {{- with .values.podAnnotations }}{{ toYaml . | nindent 4 }}{{ end }}
 spec:
   serviceAccountName: {{ include "hookline.processAccount" . }}
@@ -27,9 +27,7 @@ spec:
       image: {{ include "hookline.image" .root }}
       imagePullPolicy: {{ .root.Values.image.pullPolicy }}
       args: [src/{{ .process }}/main.ts]
-      envFrom:
-        - configMapRef: { name: {{ include "hookline.fullname" .root }}-{{ .process }} }
-      env: {{ include "hookline.fileEnv" . | trim | nindent 8 }}
+      env: {{ include "hookline.env" . | trim | nindent 8 }}
       ports:
         {{- if eq .process "ingress" }}
         - { name: webhooks, containerPort: 8080 }
