@@ -31,6 +31,16 @@ const WRONG: Wrong[] = [
     /'KAFKA_BROKERS' not allowed/,
   ],
   [
+    'an annotation that is a number, which Kubernetes would refuse in the middle of an upgrade',
+    ['ingress.podAnnotations.port=9464'],
+    /'\/ingress\/podAnnotations\/port': got number, want string/,
+  ],
+  [
+    'a label that YAML made a boolean',
+    ['ingress.nodeSelector.payments=true'],
+    /'\/ingress\/nodeSelector\/payments': got boolean, want string/,
+  ],
+  [
     'a ref twice',
     [
       'subscriptions[0].ref=eu',
