@@ -1,5 +1,5 @@
 import { describe, expect, inject, it } from 'vitest';
-import { helmTemplate, valuesFile } from './render.ts';
+import { helmTemplate, helmTemplateOf, valuesFile } from './render.ts';
 
 const helm = inject('helm');
 const FILE = [
@@ -231,6 +231,14 @@ describe('the chart refuses', () => {
     const { out, error } = await helmTemplate(helm, '-f', valuesFile('minimal'), ...flags);
     expect(out).toBe('');
     expect(error).toMatch(named);
+  });
+
+  it.each(['my.release', '2pay'])('the release name %s, which no Service can have', async (name) => {
+    const minimal = ['-f', valuesFile('minimal')];
+    const { error } = await helmTemplateOf(name, helm, ...minimal);
+    expect(error).toContain(`objects would be named ${name}-hookline: a Service's name begins with a letter`);
+    const named = await helmTemplateOf(name, helm, ...minimal, '--set', 'fullnameOverride=pay');
+    expect(named.error).toBe('');
   });
 
   it('its own defaults, naming every value that an installation has to give', async () => {

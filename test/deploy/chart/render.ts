@@ -49,8 +49,15 @@ export const valuesFile = (name: string): string => join(ROOT, CHART, 'ci', `${n
 const CLUSTER = ['--kube-version', '1.33.0', '--api-versions', 'monitoring.coreos.com/v1'];
 
 /** What `helm template` makes of the chart, or its complaint. */
-export async function helmTemplate(helm: string, ...args: string[]): Promise<{ out: string; error: string }> {
-  const all = ['template', 'pay', join(ROOT, CHART), '--namespace', 'payments', ...CLUSTER, ...args];
+export const helmTemplate = (helm: string, ...args: string[]) => helmTemplateOf('pay', helm, ...args);
+
+/** The same, of a release of another name. */
+export async function helmTemplateOf(
+  release: string,
+  helm: string,
+  ...args: string[]
+): Promise<{ out: string; error: string }> {
+  const all = ['template', release, join(ROOT, CHART), '--namespace', 'payments', ...CLUSTER, ...args];
   const maxBuffer = 64 * 1024 * 1024;
   const run = promisify(execFile)(helm, all, { maxBuffer });
   return run.then(

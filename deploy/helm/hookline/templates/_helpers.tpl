@@ -12,6 +12,12 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Helm allows release names that no Service can have: it would fail in the middle, after the jobs and the pods. */}}
+{{- define "hookline.checkName" -}}
+{{- $name := include "hookline.fullname" . -}}
+{{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" $name) }}{{ fail (printf "The release's objects would be named %s: a Service's name begins with a letter and has only a-z, 0-9 and -. Name the release so, or set fullnameOverride." $name) }}{{ end -}}
+{{- end -}}
+
 {{- define "hookline.labels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
