@@ -158,6 +158,16 @@ describe('the chart', () => {
     ).toBe(false);
   });
 
+  it('takes a key with nothing below it, as a values file has it whose lines are comments, for an empty one', async () => {
+    const keys = ['ingress.settings', 'control.settings', 'console.settings'];
+    const sets = [...keys, 'serviceAccount.annotations', 'serviceAccount.processAnnotations'];
+    const all = [...sets.map((key) => `${key}=null`), 'networkPolicy.egress.enabled=true'];
+    const manifests = await render(helm, 'tokens', ...all.flatMap((one) => ['--set', one]));
+    expect(find(manifests, 'Deployment', 'pay-hookline-ingress').spec.template.spec).toMatchObject({
+      terminationGracePeriodSeconds: 30,
+    });
+  });
+
   it('makes a new pod of a changed setting or dialect', async () => {
     const pod = async (...sets: string[]) =>
       find(await render(helm, 'minimal', ...sets), 'Deployment', 'pay-hookline-ingress').spec.template;

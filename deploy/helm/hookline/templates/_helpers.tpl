@@ -100,7 +100,7 @@ readinessProbe:
 
 {{/* After SIGTERM the process has STOP_DEADLINE_MS; what has not ended by itself then is ended. */}}
 {{- define "hookline.gracePeriod" -}}
-{{- $deadline := index .settings "STOP_DEADLINE_MS" | default "25000" | int -}}
+{{- $deadline := get (.settings | default dict) "STOP_DEADLINE_MS" | default "25000" | int -}}
 {{ add (div (add $deadline 999) 1000) 5 }}
 {{- end -}}
 
@@ -142,7 +142,7 @@ readinessProbe:
 
 {{/* Above it the kubelet would end the console again and again. */}}
 {{- define "hookline.checkIndexSize" -}}
-{{- $most := default 536870912 (get .settings "CONSOLE_INDEX_MAX_BYTES") -}}
+{{- $most := default 536870912 (get (.settings | default dict) "CONSOLE_INDEX_MAX_BYTES") -}}
 {{- include "hookline.checkSpace" (dict "bytes" $most "name" "CONSOLE_INDEX_MAX_BYTES" "size" .indexSize "of" "console.indexSize") -}}
 {{- end -}}
 
