@@ -99,6 +99,27 @@ describe.each(VALUES)('the chart with %s values', (values) => {
 });
 
 describe('the chart', () => {
+  it('lets every pod be placed on nodes that take none without being asked', async () => {
+    const toleration = { key: 'pool', operator: 'Equal', value: 'payments', effect: 'NoSchedule' };
+    const where = {
+      tolerations: [toleration],
+      nodeSelector: { pool: 'payments' },
+      priorityClassName: 'high',
+    };
+    const sets = ['jobs', 'ingress', 'control', 'console'].flatMap((of) =>
+      Object.entries(where).flatMap(([name, value]) => [
+        '--set-json',
+        `${of}.${name}=${JSON.stringify(value)}`,
+      ]),
+    );
+    for (const values of ['full', 'spool', 'gitops']) {
+      const pods = podsOf(await render(helm, values, ...sets));
+      expect(new Set(pods.map(({ owner }) => owner.kind))).toContain('Pod');
+      for (const { owner, pod } of pods)
+        expect(pod, `${owner.kind} ${owner.metadata.name}`).toMatchObject(where);
+    }
+  });
+
   it('has the alerts as they are, each with a link to the runbook', async () => {
     const { spec } = find(await render(helm, 'minimal'), 'PrometheusRule');
     const own = parse(readFile(`${CHART}/files/alerts.yaml`));

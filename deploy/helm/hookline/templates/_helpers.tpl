@@ -12,6 +12,15 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Where a pod may run, and how it is ranked. Takes the values that say so, such as .Values.jobs. */}}
+{{- define "hookline.scheduling" -}}
+{{- range $name := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
+{{- with get $ $name }}
+{{ dict $name . | toYaml }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* Helm allows release names that no Service can have: it would fail in the middle, after the jobs and the pods. */}}
 {{- define "hookline.checkName" -}}
 {{- $name := include "hookline.fullname" . -}}

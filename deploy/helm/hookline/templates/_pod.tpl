@@ -39,16 +39,5 @@ spec:
       volumeMounts: {{ include "hookline.mounts" . | trim | nindent 8 }}
   volumes: {{ include "hookline.volumes" . | trim | nindent 4 }}
   topologySpreadConstraints: {{ include "hookline.topologySpread" (dict "root" .root "component" .process "constraints" .values.topologySpreadConstraints "isSet" .isSet) | trim | nindent 4 }}
-  {{- with .values.nodeSelector }}
-  nodeSelector: {{ toYaml . | nindent 4 }}
-  {{- end }}
-  {{- with .values.tolerations }}
-  tolerations: {{ toYaml . | nindent 4 }}
-  {{- end }}
-  {{- with .values.affinity }}
-  affinity: {{ toYaml . | nindent 4 }}
-  {{- end }}
-  {{- with .values.priorityClassName }}
-  priorityClassName: {{ . }}
-  {{- end }}
+  {{- include "hookline.scheduling" .values | nindent 2 }}
 {{- end -}}
