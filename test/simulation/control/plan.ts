@@ -101,8 +101,8 @@ function planSystem(random: Random): ControlSystem {
     deadlineMs: random.pick([8_000, 8_000, 30_000, 90_000]),
     sessionTimeoutMs: random.pick([6_000, 10_000]),
     reconcile: random.pick(['report', 'report', 'off', 'repair']),
-    reconcileIntervalMs: random.pick([4_000, 15_000]),
-    retiredKeysTtlMs: random.pick([0, 20_000, 3_600_000]),
+    reconcileIntervalMs: random.pick([3_000, 8_000]),
+    retiredKeysTtlMs: random.pick([0, 12_000, 3_600_000]),
   };
 }
 

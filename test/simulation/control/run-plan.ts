@@ -172,12 +172,14 @@ class Run {
     ];
   }
 
-  /** An orderly stop leaves no connection and no timer behind. */
+  /** Orderly stops, one behind the other, leave no connection and no timer behind. */
   async #end(): Promise<string[]> {
     const { simulation, network } = this.#site;
     const faults: string[] = [];
+    const stopped: { readonly actor: Actor; readonly machine: string }[] = [];
     for (const { actor, current, machine } of this.#pods) {
       if (!actor || !current) continue;
+      stopped.push({ actor, machine });
       let isStopped = false;
       const stop = () =>
         current.stop().then(() => {
@@ -185,8 +187,10 @@ class Run {
         });
       simulation.after(0, actor, () => void stop(), { what: 'stops' });
       await simulation.runUntil(simulation.now + 30_000, () => isStopped);
-      await simulation.runUntil(simulation.now + STOPPED_MS);
       if (!isStopped) faults.push(`${machine} does not stop`);
+    }
+    await simulation.runUntil(simulation.now + STOPPED_MS);
+    for (const { actor, machine } of stopped) {
       if (network.openOf(actor) > 0) faults.push(`${machine} has connections after its stop`);
       if (actor.pending > 0) faults.push(`${machine} has ${actor.pending} timers after its stop`);
       if (actor.repeated > 0) faults.push(`${machine} repeats ${actor.repeated} timers after its stop`);
