@@ -55,11 +55,15 @@ export function checkCommandTopics(
   reader: Pick<EnvReader, 'fault'>,
 ): void {
   if (!topics || prefix === undefined) return;
-  const { commands: _, ...others } = OWN_TOPICS;
-  const own = new Set([...Object.values(others), ...eventTopics].map((topic) => topicName(prefix, topic)));
   for (const { name } of topics)
-    if (own.has(name))
+    if (isWritten(name, prefix, eventTopics))
       reader.fault(`COMMAND_TOPICS names ${name}, which Hookline writes: give another topic.`);
+}
+
+/** Whether Hookline writes the topic itself: a command in it would be no command, and break those who read it. */
+export function isWritten(name: string, prefix: string, eventTopics: readonly string[]): boolean {
+  const { commands: _, ...others } = OWN_TOPICS;
+  return [...Object.values(others), ...eventTopics].some((topic) => topicName(prefix, topic) === name);
 }
 
 function readEntry(entry: string): { name: string; pattern: string | null } {

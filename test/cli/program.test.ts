@@ -37,6 +37,14 @@ describe('hookline, called wrongly,', () => {
     [[...create, '--extra', 'null'], '--extra is not a JSON object'],
     [['command', 'subscription.make', '--ref', 'x'], 'Allowed choices are subscription.create'],
     [['command', 'subscription.create'], 'subscription.create needs --ref'],
+    [
+      ['command', 'subscription.list', '--topic', 'payments.payment-status'],
+      '--topic is payments.payment-status, which Hookline writes and nobody reads commands from: give a command topic, such as payments.commands',
+    ],
+    [
+      ['command', 'subscription.list', '--topic', 'payments.subscriptions'],
+      '--topic is payments.subscriptions',
+    ],
     [['command', 'subscription.create', '--ref', 'Ledger'], '--ref is "Ledger"'],
     [['command', 'webhook.replay', '--ref', 'x', '--execution-ids', ','], 'needs --execution-ids'],
     [

@@ -6,7 +6,7 @@ import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { CLI_GROUPS, type Config, connectKafka, loadConfig } from '../shell/connections.ts';
 import { secondsAsMs } from '../shell/option-values.ts';
 import { printFields, printRows } from '../shell/print-rows.ts';
-import { awaitResults, commandRecord, publishOnce } from '../shell/send-commands.ts';
+import { awaitResults, checkCommandTopic, commandRecord, publishOnce } from '../shell/send-commands.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 import { type CommandInput, makeCommand, optionNameOf } from './make-command.ts';
 
@@ -51,6 +51,7 @@ async function sendCommand(shell: Shell, type: CommandType, options: Options): P
   const timeoutMs = secondsAsMs('--timeout', options.timeout);
   const config = loadConfig(shell, ...CLI_GROUPS, 'commands');
   const topic = options.topic ?? topicFor(command.ref ?? null, config);
+  checkCommandTopic('--topic', topic, config);
   const kafka = connectKafka(config);
   const results = options.wait ? await awaitResults(shell, config, kafka) : null;
   const result = results?.of(command.commandId, timeoutMs);

@@ -1,3 +1,5 @@
+import { eventTopicsIn } from '../../avro/schema-files.ts';
+import { isWritten } from '../../config/command-topics.ts';
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
@@ -6,7 +8,7 @@ import { type KafkaAccess, UNOBSERVED } from '../../kafka/open-kafka.ts';
 import { Publisher } from '../../kafka/produce/publisher.ts';
 import type { CliConfig } from './connections.ts';
 import { ownRecordReader, watchReadErrors } from './read-own-topics.ts';
-import type { Shell } from './shell.ts';
+import { type Shell, UsageError } from './shell.ts';
 
 export type Answer = Readonly<Record<string, unknown>>;
 
@@ -65,6 +67,22 @@ export async function awaitResults(
       await follower.stop();
     },
   };
+}
+
+/**
+ * Refuses a topic that Hookline writes itself: what reads events, or the state, would find a command there.
+ * @param given how the user named it
+ * @throws UsageError
+ */
+export function checkCommandTopic(
+  given: string,
+  topic: string,
+  { topics: { prefix }, schemas: { dir } }: Pick<CliConfig, 'topics' | 'schemas'>,
+): void {
+  if (!isWritten(topic, prefix, eventTopicsIn(dir))) return;
+  throw new UsageError(
+    `${given} is ${topic}, which Hookline writes and nobody reads commands from: give a command topic, such as ${topicName(prefix, OWN_TOPICS.commands)}.`,
+  );
 }
 
 /** A command as a record of its topic. Commands of one ref share a key, so that they keep their order. */

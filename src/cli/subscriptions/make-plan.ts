@@ -3,6 +3,7 @@ import { envReader } from '../../config/env.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { Dialect } from '../../provider/dialect.ts';
 import { dialectSettings } from '../../provider/settings.ts';
+import { checkCommandTopic } from '../shell/send-commands.ts';
 import type { Shell } from '../shell/shell.ts';
 import type { CommandChannel } from './apply-plan.ts';
 import { type Plan, planChanges } from './plan.ts';
@@ -29,7 +30,10 @@ export const refsDrifted = ({ changes }: Plan): string[] =>
 /** Without a difference nothing is created anew. */
 const NOT_ASKED = { drift: [], listsNone: false };
 
-/** The plan of what is wanted. A plan with conflicts must not be applied. */
+/**
+ * The plan of what is wanted. A plan with conflicts must not be applied.
+ * @throws UsageError if the file's topic is none for commands
+ */
 export async function makePlan(
   shell: Shell,
   channel: CommandChannel,
@@ -45,6 +49,7 @@ export async function makePlan(
   },
 ): Promise<Plan> {
   const topic = wanted.topic ?? topicName(channel.config.topics.prefix, OWN_TOPICS.commands);
+  checkCommandTopic("the file's topic", topic, channel.config);
   // Read the state after the comparison, so that it contains what control compared with.
   const seen = refresh ? await askProvider(channel, topic, timeoutMs) : NOT_ASKED;
   const records = await readRecords(shell, channel);
