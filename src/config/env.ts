@@ -29,9 +29,10 @@ export class Fault extends Error {}
 /** All faults of a configuration at once. A process that gets it exits with {@link CONFIG_EXIT_CODE}. */
 export class ConfigError extends Error {
   readonly faults: readonly string[];
-  constructor(faults: readonly string[]) {
+  /** @param hints what may be the cause of some of them */
+  constructor(faults: readonly string[], hints: readonly string[] = []) {
     super(
-      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n  ${faults.join('\n  ')}`,
+      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n  ${[...faults, ...hints].join('\n  ')}`,
     );
     this.name = 'ConfigError';
     this.faults = faults;
@@ -44,25 +45,34 @@ export const CONFIG_EXIT_CODE = 78;
 export type EnvReader = {
   /** Reads a group. A faulty value is left undefined: `done` throws before anyone can use it. */
   read<S extends Settings>(settings: S): ValuesOf<S>;
-  /** Adds a fault that only several values together show. */
-  fault(text: string): void;
-  /** Returns the finished configuration, frozen, or throws a {@link ConfigError} with every fault. */
-  done<T extends object>(config: T): Readonly<T>;
+  /**
+   * Adds a fault that only several values together show.
+   * @param variables whose values show it: where one of them is faulty by itself, it may be set, and that fault is said alone
+   */
+  fault(text: string, variables?: readonly string[]): void;
+  /** Returns the finished configuration, frozen, or throws a {@link ConfigError} with every fault, and the hints. */
+  done<T extends object>(config: T, hints?: readonly string[]): Readonly<T>;
 };
 
 export function envReader(source: EnvSource): EnvReader {
   const faults: string[] = [];
+  const faulty = new Set<string>();
   return {
     read(settings) {
       const values: Record<string, unknown> = {};
-      for (const [key, setting] of Object.entries(settings)) values[key] = readOne(setting, source, faults);
+      for (const [key, setting] of Object.entries(settings)) {
+        const before = faults.length;
+        values[key] = readOne(setting, source, faults);
+        if (faults.length > before) faulty.add(setting.name);
+      }
       return Object.freeze(values) as ValuesOf<typeof settings>;
     },
-    fault(text) {
+    fault(text, variables = []) {
+      if (variables.some((name) => faulty.has(name))) return;
       faults.push(text);
     },
-    done(config) {
-      if (faults.length > 0) throw new ConfigError([...new Set(faults)]);
+    done(config, hints) {
+      if (faults.length > 0) throw new ConfigError([...new Set(faults)], hints);
       return Object.freeze(config);
     },
   };

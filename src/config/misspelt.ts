@@ -3,6 +3,13 @@ import type { Settings } from './env.ts';
 
 export type Misspelt = { readonly variable: string; readonly meant: string };
 
+export const describeMisspelt = ({ variable, meant }: Misspelt): string =>
+  `${variable} is not a setting and is not read: did you mean ${meant}?`;
+
+/** The same as texts: where the one that was meant is required, its fault says only that it is not set. */
+export const misspeltHints = (...of: Parameters<typeof misspelt>): string[] =>
+  misspelt(...of).map(describeMisspelt);
+
 /** Letters that may be wrong in a long name. */
 const MAX_WRONG = 2;
 const LONG = 10;

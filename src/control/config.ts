@@ -12,6 +12,7 @@ import {
   type Setting,
   url,
 } from '../config/env.ts';
+import { misspeltHints } from '../config/misspelt.ts';
 import { controlGroupSetting, runtimeSettings, subscriptionSettings } from '../config/shared-settings.ts';
 import { canonicalAddress } from '../core/address.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
@@ -106,5 +107,8 @@ export function loadControlConfig(source: EnvSource) {
   const written = { prefix: config.topics.prefix, eventTopics: eventTopicsIn(config.schemas.dir) };
   checkCommandTopics(commandTopics, written, reader);
   const usual = { name: topicName(config.topics.prefix, OWN_TOPICS.commands), refs: null };
-  return reader.done({ ...config, commandTopics: commandTopics?.length > 0 ? commandTopics : [usual] });
+  return reader.done(
+    { ...config, commandTopics: commandTopics?.length > 0 ? commandTopics : [usual] },
+    misspeltHints(controlConfig, source.env),
+  );
 }

@@ -10,6 +10,7 @@ import {
   readGroups,
   text,
 } from '../config/env.ts';
+import { misspeltHints } from '../config/misspelt.ts';
 import { parseCidr } from '../config/networks.ts';
 import {
   runtimeSettings,
@@ -135,10 +136,13 @@ export function loadIngressConfig(source: EnvSource) {
     );
   }
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
-    reader.fault('TLS_CERT_FILE and TLS_KEY_FILE go together: set both or none.');
+    reader.fault('TLS_CERT_FILE and TLS_KEY_FILE go together: set both or none.', [
+      'TLS_CERT_FILE',
+      'TLS_KEY_FILE',
+    ]);
   }
   if (tlsClientCaFile !== undefined && tlsCertFile === undefined) {
-    reader.fault('TLS_CLIENT_CA_FILE needs HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE.');
+    reader.fault('TLS_CLIENT_CA_FILE needs HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE.', ['TLS_CERT_FILE']);
   }
   const { stopDelayMs } = config.ingress;
   const { stopDeadlineMs } = config.runtime;
@@ -151,7 +155,8 @@ export function loadIngressConfig(source: EnvSource) {
   if (secretsDir === undefined && sealingKeyFile === undefined) {
     reader.fault(
       'SECRETS_DIR and SEALING_KEY_FILE are both unset: no webhook could be verified. Set one of them.',
+      ['SECRETS_DIR', 'SEALING_KEY_FILE'],
     );
   }
-  return reader.done(config);
+  return reader.done(config, misspeltHints(ingressConfig, source.env));
 }

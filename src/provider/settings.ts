@@ -90,13 +90,17 @@ export function checkProviderSettings(settings: ProviderSettings, reader: EnvRea
   if ((settings.jwtFile === undefined) === (settings.jwtKeyFile === undefined)) {
     reader.fault(
       'Set one of PROVIDER_JWT_FILE (a predefined JWT) and PROVIDER_JWT_KEY_FILE (a key to sign with).',
+      ['PROVIDER_JWT_FILE', 'PROVIDER_JWT_KEY_FILE'],
     );
   }
   if (settings.jwtKeyFile !== undefined && settings.jwtIssuer === undefined) {
     reader.fault('PROVIDER_JWT_KEY_FILE needs PROVIDER_JWT_ISSUER: whose JWT is it?');
   }
   if ((settings.certFile === undefined) !== (settings.keyFile === undefined)) {
-    reader.fault('PROVIDER_CERT_FILE and PROVIDER_KEY_FILE go together: set both or none.');
+    reader.fault('PROVIDER_CERT_FILE and PROVIDER_KEY_FILE go together: set both or none.', [
+      'PROVIDER_CERT_FILE',
+      'PROVIDER_KEY_FILE',
+    ]);
   }
   const { authUrl, baseUrl } = settings;
   const urls = [

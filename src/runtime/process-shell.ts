@@ -1,6 +1,6 @@
 import closeWithGrace from 'close-with-grace';
 import { CONFIG_EXIT_CODE, ConfigError } from '../config/env.ts';
-import type { Misspelt } from '../config/misspelt.ts';
+import { describeMisspelt, type Misspelt } from '../config/misspelt.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { createProbes, observeProcess, type Probes, startAdminServer } from './admin-server.ts';
 import type { Clock } from './clock.ts';
@@ -90,8 +90,7 @@ export async function runProcess(options: {
   });
   const onTimeout = () =>
     logger.error({ waitingFor: components.remaining(), stopDeadlineMs }, 'not stopped before the deadline');
-  for (const { variable, meant } of misspelt)
-    logger.warn({ variable }, `${variable} is not a setting and is not read: did you mean ${meant}?`);
+  for (const one of misspelt) logger.warn({ variable: one.variable }, describeMisspelt(one));
   routeWarnings((warning) => logger.warn({ err: warning }, 'Node.js warning'));
   closeWithGrace({ delay: stopDeadlineMs, logger: false, onTimeout }, async ({ signal, err }) => {
     if (err) logger.fatal({ err }, 'stopping after an unhandled error');
@@ -114,9 +113,18 @@ export async function runProcess(options: {
   }
 }
 
+/** What an error of a listening socket has. */
+type Listening = { readonly address?: string; readonly hostname?: string; readonly port?: number };
+
 /** What the operator can do something about is said in the line itself. */
 function startFailure(error: unknown): string {
-  const { code, address, port } = Object(error) as { code?: string; address?: string; port?: number };
+  const { code, syscall, address, hostname, port } = Object(error) as NodeJS.ErrnoException & Listening;
+  if (syscall === 'listen' && code === 'EACCES')
+    return `start failed: this user may not listen on port ${port} of ${address}: give a port from 1024 (ADMIN_PORT, INGRESS_PORT, CONSOLE_PORT or SANDBOX_PORT)`;
+  if (syscall === 'listen' && code === 'EADDRNOTAVAIL')
+    return `start failed: ${address} is no address of this machine: correct the variable that has it (ADMIN_HOST, INGRESS_HOST, CONSOLE_HOST or SANDBOX_HOST)`;
+  if (syscall === 'getaddrinfo')
+    return `start failed: the host name ${hostname} is unknown: correct the variable that has it (ADMIN_HOST, INGRESS_HOST, CONSOLE_HOST or SANDBOX_HOST), or the name service`;
   if (code !== 'EADDRINUSE') return 'start failed';
   return `start failed: port ${port} of ${address} is in use by another process: stop that, or set the variable that has this port (ADMIN_PORT, INGRESS_PORT, CONSOLE_PORT or SANDBOX_PORT) to another one`;
 }

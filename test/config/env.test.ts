@@ -37,6 +37,17 @@ describe('the environment', () => {
     expect([Object.isFrozen(config), Object.isFrozen(config.main)]).toEqual([true, true]);
   });
 
+  it('has no fault of several values where one of them is faulty by itself: that is the cause', () => {
+    const reader = envReader(source({ NAME: 'x', PORT: 'x' }));
+    reader.read(settings);
+    reader.fault('PORT and NOTE go together.', ['PORT', 'NOTE']);
+    reader.fault('NAME and NOTE go together.', ['NAME', 'NOTE']);
+    expect(faultsOf(() => reader.done({}))).toEqual([
+      expect.stringMatching(/^PORT is "x"/),
+      'NAME and NOTE go together.',
+    ]);
+  });
+
   it('is told of with every fault at once, those of several values together as well, each once', () => {
     const reader = envReader(source({ PORT: 'x' }));
     reader.read(settings);

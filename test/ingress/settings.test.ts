@@ -14,3 +14,18 @@ it('refuses to accept webhooks for as long as a stop may take: requests in progr
     'STOP_DELAY_MS is 25000: give less than STOP_DEADLINE_MS (25000), or every stop cuts requests in progress.',
   );
 });
+
+it('names a misspelt variable beside the fault of the one that was meant', () => {
+  const misspelt = { KAFKA_BROKERS: undefined, KAFKA_BROKER: '127.0.0.1:9092' };
+  expect(() => load(misspelt)).toThrow(
+    /KAFKA_BROKERS is not set.*KAFKA_BROKER is not a setting and is not read/s,
+  );
+});
+
+it('says of a file that cannot be read only that', () => {
+  const source = {
+    env: { ...ENV, TLS_CERT_FILE: '/none', TLS_KEY_FILE: '/key' },
+    fileFault: (path: string) => (path === '/none' || path === '/s' ? 'ENOENT' : null),
+  };
+  expect(() => loadIngressConfig(source)).toThrow(/^The configuration has 2 faults:.*TLS_CERT_FILE names/s);
+});

@@ -53,6 +53,12 @@ describe("the provider's settings", () => {
       expect(faults).toContainEqual(expect.stringContaining(said));
   });
 
+  it('say of a JWT that cannot be read only that', () => {
+    expect(read({ ...BASE, PROVIDER_JWT_FILE: '/nowhere/jwt' }).faults).toEqual([
+      expect.stringContaining('PROVIDER_JWT_FILE names "/nowhere/jwt", which can\'t be read'),
+    ]);
+  });
+
   it('want one way to a JWT, and an issuer where one is signed', async () => {
     await using fixture = new Fixture({ brokers: [], registryUrl: '' });
     const [PROVIDER_JWT_FILE, PROVIDER_JWT_KEY_FILE] = [fixture.file('jwt', 'x'), fixture.file('key', 'x')];

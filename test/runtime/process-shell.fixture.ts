@@ -35,6 +35,10 @@ await runProcess({
       const { port } = taken.address() as AddressInfo;
       await once(createServer().listen({ ...address, port }), 'listening');
     }
+    if (way === 'unknown host')
+      await once(createServer().listen({ host: 'nowhere.invalid', port: 0 }), 'listening');
+    if (way === 'foreign address')
+      await once(createServer().listen({ host: '192.0.2.1', port: 0 }), 'listening');
     if (way === 'faulty late') throw new ConfigError(['SCHEMAS_DIR is at fault']);
     if (way === 'waiting start') {
       logger.info('started');

@@ -148,6 +148,17 @@ describe('a process', () => {
     );
   });
 
+  it.each([
+    ['unknown host', 'the host name nowhere.invalid is unknown'],
+    ['foreign address', '192.0.2.1 is no address of this machine'],
+  ])('names the variables that can have an address on which it cannot listen: %s', async (way, why) => {
+    await using running = fixture(way);
+    expect(await running.end()).toBe(1);
+    const [said] = messages(running);
+    expect(said).toContain(`start failed: ${why}: correct the variable`);
+    expect(said).toContain('INGRESS_HOST');
+  });
+
   it('ends after a failed start whose components do not stop', async () => {
     await using running = fixture('failing start that hangs');
     expect(await until('it ends', () => running.exitCode)).toBe(1);

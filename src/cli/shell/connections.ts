@@ -4,6 +4,7 @@ import { checkRegistrySettings, registrySettings, schemaSettings } from '../../a
 import { eventTopicsIn } from '../../avro/schema-files.ts';
 import { checkCommandTopics, commandTopicSetting } from '../../config/command-topics.ts';
 import { envReader, type ValuesOf } from '../../config/env.ts';
+import { misspeltHints } from '../../config/misspelt.ts';
 import { controlGroupSetting, runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
 import { layoutSetting } from '../../crypto/layout.ts';
 import { openRedelivery, type Redelivery, type RedeliveryDeps } from '../../dead-letters/open-redelivery.ts';
@@ -64,7 +65,7 @@ export function loadConfig<G extends keyof Groups>(
     checkCommandTopics(config.commands.topics, { prefix, eventTopics }, reader);
   }
   if (config.bodyStore) checkBodyStoreSettings(config.bodyStore, reader);
-  return reader.done(config) as Config<G>;
+  return reader.done(config, misspeltHints(CLI_SETTINGS, source.env)) as Config<G>;
 }
 
 /** What most commands need. */

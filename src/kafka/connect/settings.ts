@@ -81,7 +81,10 @@ export type KafkaSettings = ValuesOf<typeof kafkaSettings>;
 export function checkKafkaSettings(settings: KafkaSettings, reader: EnvReader): void {
   checkSaslSettings(settings, reader);
   if ((settings.certFile === undefined) !== (settings.keyFile === undefined)) {
-    reader.fault('KAFKA_CERT_FILE and KAFKA_KEY_FILE go together: set both or none.');
+    reader.fault('KAFKA_CERT_FILE and KAFKA_KEY_FILE go together: set both or none.', [
+      'KAFKA_CERT_FILE',
+      'KAFKA_KEY_FILE',
+    ]);
   }
   if (!settings.ssl && (settings.caFile ?? settings.certFile) !== undefined) {
     reader.fault('KAFKA_CA_FILE and KAFKA_CERT_FILE need TLS: set KAFKA_SSL to true.');
