@@ -1,5 +1,11 @@
 import { isRegistryUnavailable, leadingFieldsOf, type RecordReader } from '../avro/record-reader.ts';
-import { COMMAND_TYPES, type Command, type CommandType, MAX_EXECUTION_IDS } from '../core/command.ts';
+import {
+  COMMAND_TYPES,
+  type Command,
+  type CommandType,
+  isCommandId,
+  MAX_EXECUTION_IDS,
+} from '../core/command.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { parseInstant } from '../core/instant.ts';
 import { JsonTooLarge, parseBoundedJson } from '../core/json.ts';
@@ -133,12 +139,11 @@ const TAKES_EVENTS: ReadonlySet<CommandType> = new Set([
   'subscription.update',
   'subscription.adopt',
 ]);
-const COMMAND_ID = /^[\x21-\x7e]{1,200}$/;
 
 /** The id that a result can be given under, whatever else is wrong with the command. */
 export function commandIdOf(fields: Fields): string | null {
   const { commandId } = fields;
-  return typeof commandId === 'string' && COMMAND_ID.test(commandId) ? commandId : null;
+  return typeof commandId === 'string' && isCommandId(commandId) ? commandId : null;
 }
 
 /**

@@ -9,6 +9,9 @@ export const COMMAND_TYPES = [
 ] as const;
 export type CommandType = (typeof COMMAND_TYPES)[number];
 
+/** What a command is known by: printable, as it is a record's key and part of an address of the console. */
+export const isCommandId = (text: string): boolean => /^[\x21-\x7e]{1,200}$/.test(text);
+
 /** Runs that one command may have replayed: it holds a place among the commands until the last one was asked for. */
 export const MAX_EXECUTION_IDS = 1_000;
 

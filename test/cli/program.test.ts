@@ -45,6 +45,8 @@ describe('hookline, called wrongly,', () => {
       ['command', 'subscription.list', '--topic', 'payments.subscriptions'],
       '--topic is payments.subscriptions',
     ],
+    [[...create, '--command-id', ''], '--command-id is "": give 1 to 200 visible characters'],
+    [[...create, '--command-id', 'a b'], '--command-id is "a b"'],
     [['command', 'subscription.create', '--ref', 'Ledger'], '--ref is "Ledger"'],
     [['command', 'webhook.replay', '--ref', 'x', '--execution-ids', ','], 'needs --execution-ids'],
     [
@@ -94,6 +96,11 @@ describe('hookline, called wrongly,', () => {
     expect([exitCode, notes]).toEqual([2, expect.stringContaining('SCHEMA_REGISTRY_URL is not set')]);
     expect(notes).toContain('SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE go together');
     expect(notes).not.toMatch(NO_STACK);
+  });
+
+  it('names a misspelt variable, where the one that was meant is missing', async () => {
+    const { notes } = await cli({ KAFKA_BROKER: '127.0.0.1:9' }, 'topics', 'plan');
+    expect(notes).toContain('KAFKA_BROKER is not a setting and is not read: did you mean KAFKA_BROKERS?');
   });
 
   it('prints its help, exit code 0', async () => {

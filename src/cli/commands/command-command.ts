@@ -56,7 +56,7 @@ async function sendCommand(shell: Shell, type: CommandType, options: Options): P
   const results = options.wait ? await awaitResults(shell, config, kafka) : null;
   const result = results?.of(command.commandId, timeoutMs);
   try {
-    const [position] = await publishOnce(kafka, [commandRecord(topic, command)]);
+    const [position] = await publishOnce(kafka, [commandRecord(topic, command)], shell.signal);
     if (!result) {
       printRows(shell, options.json === true, [{ commandId: command.commandId, ...position }]);
       return 0;

@@ -1,4 +1,4 @@
-import { type CommandType, MAX_EXECUTION_IDS } from '../../core/command.ts';
+import { type CommandType, isCommandId, MAX_EXECUTION_IDS } from '../../core/command.ts';
 import { isRef } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
 import { ifGiven, secondsAsMs } from '../shell/option-values.ts';
@@ -48,6 +48,11 @@ export function makeCommand(type: CommandType, input: CommandInput, nameOf: (fie
     throw new UsageError(
       `${nameOf('executionIds')} has ${executionIds?.length} entries, at most ${MAX_EXECUTION_IDS} are allowed: send several commands.`,
     );
+  if (input.commandId !== undefined && !isCommandId(input.commandId)) {
+    throw new UsageError(
+      `${nameOf('commandId')} is ${JSON.stringify(input.commandId)}: give 1 to 200 visible characters of ASCII, best a UUID.`,
+    );
+  }
   const now = Date.now();
   const expiresInMs = ifGiven(input.expiresIn, (text) => secondsAsMs(nameOf('expiresIn'), text));
   return {

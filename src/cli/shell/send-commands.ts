@@ -100,11 +100,13 @@ const DEADLINE_MS = 15_000;
 
 /**
  * Publishes records and resolves when the brokers have confirmed all of them.
+ * @param signal ends the wait: a record that the brokers have already can still be stored
  * @throws HooklineError PUBLISH_DEADLINE with the brokers' last error, PUBLISH_REFUSED
  */
 export async function publishOnce(
   kafka: KafkaAccess,
   records: readonly OutgoingRecord[],
+  signal?: AbortSignal,
 ): Promise<Position[]> {
   let trouble: string | null = null;
   const publisher = new Publisher({
@@ -118,12 +120,22 @@ export async function publishOnce(
       },
     },
   });
+  const interrupted = Promise.withResolvers<never>();
+  interrupted.promise.catch(() => {});
+  const onAbort = () =>
+    interrupted.reject(
+      new Error('interrupted before the brokers confirmed it; it may be stored all the same'),
+    );
+  signal?.addEventListener('abort', onAbort);
+  if (signal?.aborted) onAbort();
   try {
-    return await Promise.all(records.map((record) => publisher.publish(record, DEADLINE_MS)));
+    const published = Promise.all(records.map((record) => publisher.publish(record, DEADLINE_MS)));
+    return await Promise.race([published, interrupted.promise]);
   } catch (error) {
     if (!hasCode(error, 'PUBLISH_DEADLINE') || trouble === null) throw error;
     throw new HooklineError('PUBLISH_DEADLINE', trouble, { cause: error });
   } finally {
+    signal?.removeEventListener('abort', onAbort);
     await publisher.stop();
   }
 }

@@ -87,6 +87,7 @@ export async function openCommandChannel(
       await publishOnce(
         kafka,
         complete.map((command) => commandRecord(topic, command)),
+        shell.signal,
       );
     },
     stop: () => results.stop(),
