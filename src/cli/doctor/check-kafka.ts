@@ -1,4 +1,5 @@
 import { type CommandTopic, overlapsOf } from '../../config/command-topics.ts';
+import { hasCode } from '../../core/errors.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { foreignMember } from '../../kafka/admin/group-members.ts';
 import { assessSafety, readSafety, type SafetyAssessment } from '../../kafka/admin/topic-safety.ts';
@@ -37,6 +38,7 @@ export const checkKafka: Check = async (shell) => {
       ];
     });
   } catch (error) {
+    if (hasCode(error, 'SCHEMA_INVALID')) throw error;
     const remedy = 'check KAFKA_BROKERS, the network, and the TLS and SASL settings';
     return [failure('brokers', error, remedy)];
   }

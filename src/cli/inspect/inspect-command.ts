@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { createWriterReader, isRegistryUnavailable, type RecordReader } from '../../avro/record-reader.ts';
+import { HooklineError } from '../../core/errors.ts';
 import { CLI_GROUPS, connectKafka, connectRegistry, loadConfig } from '../shell/connections.ts';
 import { createMask, REVEAL_HELP } from '../shell/mask.ts';
 import { ifGiven, wholeNumber } from '../shell/option-values.ts';
@@ -40,7 +41,13 @@ async function inspect(shell: Shell, wanted: string, options: Options): Promise<
     });
   const describe = describers(read, mask);
   const found: Found[] = [];
-  for (const [topic, kind] of await topicsToSearch(kafka, config.topics.prefix, commandTopics)) {
+  const topics = await topicsToSearch(kafka, config.topics.prefix, commandTopics);
+  if (topics.size === 0)
+    throw new HooklineError(
+      'TOPICS_MISSING',
+      `none begins with ${config.topics.prefix}., as TOPIC_PREFIX says`,
+    );
+  for (const [topic, kind] of topics) {
     const { latest, earlier } = await searchTopic(kafka, topic, { wanted, describe: describe[kind], limit });
     found.push(...latest);
     if (earlier > 0) shell.note(`${topic} has ${earlier} earlier record(s) about it: --limit shows more`);

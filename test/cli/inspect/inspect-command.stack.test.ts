@@ -55,3 +55,11 @@ it('says that records could not be read where the registry does not answer', asy
     notes: expect.stringContaining('could not be read: the schema registry does not answer'),
   });
 });
+
+it('says that there are no topics of the prefix, instead of that nothing is known', async () => {
+  const { exitCode, notes } = await cli({ ...fixture.env, TOPIC_PREFIX: 'misspelt' }, 'inspect', 'eu');
+  expect([exitCode, notes]).toEqual([
+    1,
+    'hookline: topics do not exist: run hookline topics apply (none begins with misspelt., as TOPIC_PREFIX says)',
+  ]);
+});
