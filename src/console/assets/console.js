@@ -30,7 +30,7 @@ function draw(element, { series, data }) {
     ticks: { show: false },
   };
   const font = `${Math.round(Number.parseFloat(style.fontSize) * 0.75)}px ${getComputedStyle(document.body).fontFamily}`;
-  const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+  const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
   const options = {
     ...size(),
     cursor: { y: false },

@@ -169,7 +169,7 @@ function plotSection(overview: Overview): Html {
       data.get(id) ?? [],
     ),
   );
-  return html`<section id="plots"><h2>The last hour <small>read by ${overview.plotsFrom}</small></h2>
+  return html`<section id="plots"><h2>The last hour <small>in UTC, read by ${overview.plotsFrom}</small></h2>
 <div class="plots">${plots}</div></section>`;
 }
 
