@@ -23,14 +23,16 @@ const OTHER_PROGRAMS = new Set(
 const documents = DOCUMENTS.filter(({ path }) => path !== 'CHANGELOG.md');
 
 /** Why a command would not work as it is written, or null. */
-function faultOf(words: readonly string[]): string | null {
+function faultOf(words: readonly string[], isOwnNode = false): string | null {
   const [program = '', ...args] = words;
-  if (program === 'npx') return args[0] === 'hookline' ? faultOf(args) : `npx ${args[0]}`;
+  if (program === 'npx')
+    return ['hookline', 'node'].includes(args[0] ?? '') ? faultOf(args, true) : `npx ${args[0]}`;
   if (program === 'hookline') return cliFault(args);
   if (program === 'make') return makeFault(args);
   if (program === 'npm') return npmFault(args);
   if (program === 'kubectl') return args.includes('--') ? faultOf(args.slice(args.indexOf('--') + 1)) : null;
   if (!OTHER_PROGRAMS.has(program)) return 'is not a known program';
+  if (program === 'node' && !isOwnNode && args.some((arg) => arg.endsWith('.ts'))) return 'npx node';
   const lost = args.filter(
     (arg) => /^(deploy|src|test|schemas|docs)\//.test(arg) && !existsSync(join(ROOT, arg)),
   );
@@ -124,6 +126,10 @@ describe('docs/operations.md', () => {
 });
 
 describe('the check of a command', () => {
+  it('takes Node of the project for TypeScript: that of the machine may be older', () => {
+    expect(faultsOf(shellCommands('npx node deploy/examples/ledger/main.ts'))).toEqual([]);
+  });
+
   it.each([
     'npx hookline dlq redrive --dry',
     'npx hookline dlq redriven',
@@ -134,7 +140,8 @@ describe('the check of a command', () => {
     'npm run -s readmes',
     'make all',
     'make bench ARGS="--turns 5"',
-    'node deploy/examples/main.ts',
+    'npx node deploy/examples/main.ts',
+    'node deploy/examples/ledger/main.ts',
     'rustc main.rs',
   ])('refuses %s', (script) => {
     expect(faultsOf(shellCommands(script))).toHaveLength(1);
