@@ -98,6 +98,8 @@ export const commandRecord = (
 
 const DEADLINE_MS = 15_000;
 
+const UNKNOWN_TOPIC = ': UNKNOWN_TOPIC_OR_PARTITION';
+
 /**
  * Publishes records and resolves when the brokers have confirmed all of them.
  * @param signal ends the wait: a record that the brokers have already can still be stored
@@ -133,7 +135,10 @@ export async function publishOnce(
     return await Promise.race([published, interrupted.promise]);
   } catch (error) {
     if (!hasCode(error, 'PUBLISH_DEADLINE') || trouble === null) throw error;
-    throw new HooklineError('PUBLISH_DEADLINE', trouble, { cause: error });
+    const why: string = trouble;
+    if (why.endsWith(UNKNOWN_TOPIC))
+      throw new HooklineError('TOPICS_MISSING', why.slice(0, -UNKNOWN_TOPIC.length));
+    throw new HooklineError('PUBLISH_DEADLINE', why, { cause: error });
   } finally {
     signal?.removeEventListener('abort', onAbort);
     await publisher.stop();

@@ -22,7 +22,13 @@ export function checkDeadLetters(facts: Facts, now: number): void {
       remedy,
       'hookline dlq list',
     );
-  else if (open > 0) facts.add('look', `${open} dead-letter records are open.`, remedy, 'hookline dlq list');
+  else if (open > 0)
+    facts.add(
+      'look',
+      `${open} dead-letter ${open === 1 ? 'record is' : 'records are'} open.`,
+      remedy,
+      'hookline dlq list',
+    );
   else if (dead > 0)
     facts.add('look', `${dead} records were dead-lettered in five minutes.`, remedy, 'hookline dlq list');
   const counted = facts.max('hookline_dead_letters_counted_timestamp_seconds');

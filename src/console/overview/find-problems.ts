@@ -178,7 +178,7 @@ function checkSubscriptions(facts: Facts, now: number): void {
   if (drifted > 0)
     facts.add(
       'look',
-      `${drifted} subscriptions differ at the provider.`,
+      `${drifted} ${drifted === 1 ? 'subscription differs' : 'subscriptions differ'} at the provider.`,
       'Compare them on the page Subscriptions, then apply the file.',
       'hookline subscriptions plan -f subscriptions.yaml',
     );

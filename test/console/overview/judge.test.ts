@@ -122,6 +122,18 @@ const CASES: readonly (readonly [what: string, given: Evidence, state: 'act' | '
     'older signing key',
   ],
   [
+    'one dead-letter record is open',
+    evidence([pod('hookline_dead_letters_open{stage="PARSE"} 1')]),
+    'look',
+    '1 dead-letter record is open',
+  ],
+  [
+    'one subscription has drifted',
+    evidence([pod('hookline_subscription_drift{kind="missing"} 1')]),
+    'look',
+    '1 subscription differs at the provider',
+  ],
+  [
     'dead letters are open',
     evidence([
       pod('hookline_dead_letters_open{stage="PARSE"} 2\nhookline_dead_letters_open{stage="ENCODE"} 1'),
