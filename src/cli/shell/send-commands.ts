@@ -29,7 +29,7 @@ export async function awaitResults(
   const topic = topicName(config.topics.prefix, OWN_TOPICS.results);
   const reading = watchReadErrors(shell, topic);
   const follower = await followTopic({
-    ...{ openTopic: kafka.openTopic, clock: kafka.clock, topic },
+    ...{ openTopic: kafka.openTopic, clock: kafka.clock, topic, opening: shell.signal },
     from: 'now',
     onBrokenOff: reading.onError,
     // An unreadable result rejects its command. Thrown to the follower, the record would be read again without end.
@@ -37,6 +37,8 @@ export async function awaitResults(
       const one = waiting.get(key?.toString() ?? '');
       if (one && value) await read(value).then(one.resolve, one.reject);
     },
+  }).catch((error: unknown) => {
+    throw shell.signal.aborted ? new Error('interrupted; nothing was sent') : error;
   });
   const interrupted = () => {
     for (const one of waiting.values())

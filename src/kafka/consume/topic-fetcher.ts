@@ -33,7 +33,13 @@ export type FetchLimits = {
   readonly maxValueBytes: number;
 };
 
-export type TopicDeps = { readonly openTopic: OpenTopic; readonly topic: string; readonly clock: Clock };
+export type TopicDeps = {
+  readonly openTopic: OpenTopic;
+  readonly topic: string;
+  readonly clock: Clock;
+  /** Ends the wait for brokers that have not answered yet. */
+  readonly opening?: AbortSignal | undefined;
+};
 
 export type TopicLeaders = {
   /** Another one if the topic was deleted and created anew. */
@@ -158,16 +164,30 @@ const STARTING: Backoff = { firstMs: 100, factor: 2, maxMs: 1_000 };
 const STARTS = 6;
 
 /** A topic whose brokers have answered. Rejects with what they said last, or where they said nothing. */
-export async function openStarted({ openTopic, topic, clock }: TopicDeps): Promise<TopicFetcher> {
+export async function openStarted({
+  openTopic,
+  topic,
+  clock,
+  opening: signal = new AbortController().signal,
+}: TopicDeps): Promise<TopicFetcher> {
   const fetcher = openTopic(topic);
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort);
   let starts = 0;
   const again = (error: unknown) => ++starts < STARTS && !hasCode(error, 'KAFKA_REFUSED');
-  const { signal } = new AbortController();
   try {
-    await retry(() => fetcher.lookUp(), { backoff: STARTING, signal, clock, again, onFailure: () => {} });
+    const looked = retry(() => fetcher.lookUp(), {
+      ...{ backoff: STARTING, signal, clock, again },
+      onFailure: () => {},
+    });
+    // Cut off from brokers that say nothing, the client would leave it open.
+    await Promise.race([looked, aborted.promise]);
     return fetcher;
   } catch (error) {
     fetcher.close();
     throw error;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { cliUntil } from '../../support/cli.ts';
 
@@ -9,5 +12,24 @@ it('a command that no broker confirms ends at Ctrl-C, and says that it may be st
     1,
     'hookline: interrupted before the brokers confirmed it; it may be stored all the same',
   ]);
+  expect(performance.now() - begin).toBeLessThan(5_000);
+});
+
+it('a command that waits for its result ends at Ctrl-C while the brokers say nothing, and says that nothing was sent', async () => {
+  await using opened = new AsyncDisposableStack();
+  const broker = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
+  opened.defer(() => void broker.close());
+  const registry = createHttpServer((_, reply) => reply.end('{"id":1,"version":1}')).listen(0, '127.0.0.1');
+  opened.defer(() => void registry.close());
+  await Promise.all([broker, registry].map((server) => server.listening || once(server, 'listening')));
+  const [kafkaPort, registryPort] = [broker, registry].map((one) => (one.address() as AddressInfo).port);
+  const env = {
+    KAFKA_BROKERS: `127.0.0.1:${kafkaPort}`,
+    SCHEMA_REGISTRY_URL: `http://127.0.0.1:${registryPort}`,
+  };
+  const begin = performance.now();
+  const command = ['command', 'subscription.list', '--wait'];
+  const { exitCode, notes } = await cliUntil(AbortSignal.timeout(500), env, ...command);
+  expect([exitCode, notes]).toEqual([1, 'hookline: interrupted; nothing was sent']);
   expect(performance.now() - begin).toBeLessThan(5_000);
 });
