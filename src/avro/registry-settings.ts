@@ -66,7 +66,10 @@ function parseHeader(pair: string): readonly [name: string, value: string] {
 export function checkRegistrySettings(settings: RegistrySettings, reader: EnvReader): void {
   const { url, username, passwordFile, tokenFile, oauthTokenUrl, caFile, certFile, keyFile } = settings;
   if ((username === undefined) !== (passwordFile === undefined)) {
-    reader.fault('SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE go together: set both or none.');
+    reader.fault(
+      'SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE go together: set both or none.',
+      ['SCHEMA_REGISTRY_PASSWORD_FILE'],
+    );
   }
   if ([username, tokenFile, oauthTokenUrl].filter((one) => one !== undefined).length > 1) {
     reader.fault(
@@ -74,7 +77,10 @@ export function checkRegistrySettings(settings: RegistrySettings, reader: EnvRea
     );
   }
   if ((certFile === undefined) !== (keyFile === undefined)) {
-    reader.fault('SCHEMA_REGISTRY_CERT_FILE and SCHEMA_REGISTRY_KEY_FILE go together: set both or none.');
+    reader.fault('SCHEMA_REGISTRY_CERT_FILE and SCHEMA_REGISTRY_KEY_FILE go together: set both or none.', [
+      'SCHEMA_REGISTRY_CERT_FILE',
+      'SCHEMA_REGISTRY_KEY_FILE',
+    ]);
   }
   if ((caFile ?? certFile) !== undefined && url?.startsWith('http:')) {
     reader.fault(

@@ -43,6 +43,7 @@ export function checkOauthSettings(
   if (needed.some((one) => one !== undefined) && needed.includes(undefined)) {
     reader.fault(
       `${prefix}_TOKEN_URL, ${prefix}_CLIENT_ID and ${prefix}_CLIENT_SECRET_FILE go together: set all three or none.`,
+      [`${prefix}_TOKEN_URL`, `${prefix}_CLIENT_SECRET_FILE`],
     );
   }
   if (oauthTokenUrl === undefined && (oauthScope ?? oauthCaFile) !== undefined) {

@@ -116,6 +116,7 @@ export function checkConsoleSettings(settings: ConsoleSettings, reader: EnvReade
   if (missing.length > 0 && missing.length < Object.keys(all).length)
     reader.fault(
       `${missing.map(([name]) => name).join(' and ')} must be set too: OpenID Connect needs all three.`,
+      Object.keys(all),
     );
   const hasOidc = missing.length === 0;
   const hasHeader = userHeader !== undefined;
@@ -124,6 +125,7 @@ export function checkConsoleSettings(settings: ConsoleSettings, reader: EnvReade
   if (host !== undefined && !isLoopback(host) && !hasOidc && !hasHeader)
     reader.fault(
       `CONSOLE_HOST is ${JSON.stringify(host)}, and nobody would have to log in: set CONSOLE_OIDC_ISSUER, CONSOLE_OIDC_CLIENT_ID and CONSOLE_OIDC_CLIENT_SECRET_FILE, or CONSOLE_USER_HEADER, or listen on 127.0.0.1.`,
+      Object.keys(all),
     );
   if (hasHeader && !(settings.trustedProxies?.length > 0))
     reader.fault(

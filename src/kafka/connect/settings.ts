@@ -110,12 +110,14 @@ function checkSaslSettings(settings: KafkaSettings, reader: EnvReader): void {
   if (byPassword !== (needsPassword ? 2 : 0)) {
     reader.fault(
       'KAFKA_USERNAME and KAFKA_PASSWORD_FILE go with PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 in KAFKA_SASL_MECHANISM: set all three or none.',
+      ['KAFKA_SASL_MECHANISM', 'KAFKA_PASSWORD_FILE'],
     );
   }
   const hasTokens = [oauthTokenUrl, oauthTokenFile].filter((one) => one !== undefined).length;
   if (mechanism === 'OAUTHBEARER' ? hasTokens !== 1 : hasTokens > 0) {
     reader.fault(
       'OAUTHBEARER in KAFKA_SASL_MECHANISM goes with one of KAFKA_OAUTH_TOKEN_URL and KAFKA_OAUTH_TOKEN_FILE.',
+      ['KAFKA_SASL_MECHANISM', 'KAFKA_OAUTH_TOKEN_URL', 'KAFKA_OAUTH_TOKEN_FILE'],
     );
   }
   if ((mechanism === 'AWS_MSK_IAM') !== (settings.awsRegion !== undefined)) {

@@ -120,3 +120,26 @@ it('reads groups whose names have equals signs and commas', () => {
     { group: '*', role: 'view' },
   ]);
 });
+
+const PASSWORD = { KAFKA_SSL: 'true', KAFKA_SASL_MECHANISM: 'PLAIN', KAFKA_USERNAME: 'u' };
+const TOKENS = { KAFKA_SSL: 'true', KAFKA_SASL_MECHANISM: 'OAUTHBEARER' };
+const CLIENT = { KAFKA_OAUTH_TOKEN_URL: 'https://id.example', KAFKA_OAUTH_CLIENT_ID: 'c' };
+const REGISTRY = { SCHEMA_REGISTRY_URL: 'https://registry.example' };
+const LOGIN = {
+  ...{ CONSOLE_HOST: '0.0.0.0', CONSOLE_PUBLIC_URL: 'https://console.example', CONSOLE_ROLES: '*=view' },
+  ...{ CONSOLE_OIDC_ISSUER: 'https://id.example', CONSOLE_OIDC_CLIENT_ID: 'c' },
+};
+
+it.each<[string, Record<string, string>]>([
+  ['KAFKA_PASSWORD_FILE', PASSWORD],
+  ['KAFKA_OAUTH_TOKEN_FILE', TOKENS],
+  ['KAFKA_OAUTH_CLIENT_SECRET_FILE', { ...TOKENS, ...CLIENT }],
+  ['SCHEMA_REGISTRY_PASSWORD_FILE', { ...REGISTRY, SCHEMA_REGISTRY_USERNAME: 'u' }],
+  ['SCHEMA_REGISTRY_CERT_FILE', { ...REGISTRY, SCHEMA_REGISTRY_KEY_FILE: 'package.json' }],
+  ['CONSOLE_OIDC_CLIENT_SECRET_FILE', LOGIN],
+])('says of %s that it cannot be read, and not also that it is unset', (name, env) => {
+  expect(faultsOf({ ...env, [name]: '/nowhere/file' })).toEqual([
+    expect.stringContaining(`${name} names "/nowhere/file", which can't be read`),
+  ]);
+  expect(faultsOf(env)).not.toEqual([]);
+});
