@@ -11,6 +11,7 @@ import {
   text,
   type ValuesOf,
 } from '../config/env.ts';
+import { misspeltHints } from '../config/misspelt.ts';
 import { runtimeSettings } from '../config/shared-settings.ts';
 import { DEFAULT_DIALECT, type Dialect } from './core/dialect.ts';
 import { loadDialect } from './core/load-dialect.ts';
@@ -54,7 +55,10 @@ export function loadOptions(source: EnvSource, readFile: ReadFile): SandboxOptio
   const content = (path: string | undefined) => (path === undefined ? undefined : readFile(path));
   const jwt = content(jwtFile)?.trim() ?? SANDBOX_JWT;
   if (jwt === '') reader.fault('SANDBOX_JWT_FILE names an empty file: write the JWT Bearer token into it.');
-  return reader.done({ ...FIXED, ...values, jwt, dialect: readDialect(content(dialectFile), reader) });
+  return reader.done(
+    { ...FIXED, ...values, jwt, dialect: readDialect(content(dialectFile), reader) },
+    misspeltHints({ sandbox: sandboxSettings }, source.env),
+  );
 }
 
 /** The options of a sandbox without any setting. */

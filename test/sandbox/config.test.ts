@@ -70,3 +70,9 @@ describe('the options of a sandbox', () => {
     expect(faults).toContain('SANDBOX_RETRY_SCHEDULE has "soon"');
   });
 });
+
+it('names a misspelt option beside a fault', () => {
+  expect(() => load({ SANDBOX_PORT: 'x', SANDBOX_HOTS: '0.0.0.0' })).toThrow(
+    /SANDBOX_PORT is "x".*SANDBOX_HOTS is not a setting and is not read: did you mean SANDBOX_HOST\?/s,
+  );
+});

@@ -1,6 +1,7 @@
 import { checkRegistrySettings, registrySettings, schemaSettings } from '../../avro/registry-settings.ts';
 import { commandTopicSetting } from '../../config/command-topics.ts';
 import { type EnvSource, envReader, readGroups } from '../../config/env.ts';
+import { misspeltHints } from '../../config/misspelt.ts';
 import { runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
 import { layoutSetting } from '../../crypto/layout.ts';
 import {
@@ -41,10 +42,11 @@ export type ConsoleConfig = ReturnType<typeof loadConsoleConfig>;
 /** @throws ConfigError with every fault at once */
 export function loadConsoleConfig(source: EnvSource) {
   const reader = envReader(source);
-  const config = readGroups(reader, consoleConfig(reader.read(topicSettings).prefix));
+  const groups = consoleConfig(reader.read(topicSettings).prefix);
+  const config = readGroups(reader, groups);
   checkKafkaSettings(config.kafka, reader);
   checkRegistrySettings(config.registry, reader);
   checkBodyStoreSettings(config.bodyStore, reader);
   checkConsoleSettings(config.console, reader);
-  return reader.done(config);
+  return reader.done(config, misspeltHints(groups, source.env));
 }

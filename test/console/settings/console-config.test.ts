@@ -143,3 +143,10 @@ it.each<[string, Record<string, string>]>([
   ]);
   expect(faultsOf(env)).not.toEqual([]);
 });
+
+it('names a misspelt variable beside the fault of the one that was meant', () => {
+  const env = { KAFKA_BROKER: '127.0.0.1:9', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' };
+  expect(() => loadConsoleConfig(nodeSource(env))).toThrow(
+    /KAFKA_BROKERS is not set.*KAFKA_BROKER is not a setting and is not read/s,
+  );
+});
