@@ -55,7 +55,7 @@ export function openDatabase(dir: string, onDamage: (copy: string | null) => voi
     return db;
   } catch (error) {
     const failure = sqliteFailure(error, dir);
-    if (db) closeAfterFailure(db, dir, failure);
+    if (db) closeAfterFailure(db, { dir, failure, onDamage });
     throw failure;
   }
 }
@@ -69,11 +69,15 @@ function isLogAlone(dir: string): boolean {
   return (statSync(join(dir, FILE_NAME), { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
-function closeAfterFailure(db: DatabaseSync, dir: string, failure: HooklineError): void {
-  if (hasCode(failure, 'SPOOL_IN_USE')) return db.close();
+function closeAfterFailure(
+  db: DatabaseSync,
+  of: { dir: string; failure: HooklineError; onDamage: (copy: string | null) => void },
+): void {
+  if (hasCode(of.failure, 'SPOOL_IN_USE')) return db.close();
+  const log = join(of.dir, LOG_NAME);
   try {
-    // SQLite deletes the log when it closes, also beside a file that it could not read.
-    if (examineLog(join(dir, LOG_NAME)).state === 'damaged') keepCopy(join(dir, LOG_NAME));
+    // SQLite deletes the log when it closes, also beside a file that it could not read: the next try finds nothing of it.
+    if (examineLog(log).state === 'damaged') of.onDamage(keepCopy(log));
   } catch {
     // The first failure is the one to report.
   }

@@ -141,6 +141,15 @@ describe('the log of a spool', () => {
     expect(existsSync(log)).toBe(false);
   });
 
+  it('that is damaged beside a file that cannot be read is told of by that failure, and kept', async () => {
+    const log = await killed();
+    flipBit(log, HEADER_BYTES - 1);
+    const damaged = readFileSync(log);
+    writeFileSync(inDead(FILE_NAME), readFileSync(inDead(FILE_NAME)).fill('x', 0, 100));
+    await expect(open('dead')).rejects.toThrow(`are lost with it; a copy is in ${log}.damaged`);
+    expect(readFileSync(`${log}.damaged`).equals(damaged)).toBe(true);
+  });
+
   it('that is missing after a stop is not damaged', async () => {
     await (await open('dead')).close();
     expect(existsSync(inDead(LOG_NAME))).toBe(false);
