@@ -64,7 +64,7 @@ function parseExactly(text: string) {
     // It calls itself for each level: some thousand of them overflow the stack, and kafkajs ends for good at a RangeError.
     if (!(error instanceof RangeError)) throw error;
   }
-  // Takes any depth, and a second for 50 MB.
+  // Takes any depth, and a second for 50 MB of numbers; of nothing but brackets some 10 s, and a heap of 2 GB.
   return JSON.parse(text);
 }
 
