@@ -1,6 +1,6 @@
 import { HooklineError } from '../core/errors.ts';
 import { connectionFaultOf, eachError, explainFault, type OtherSide } from '../runtime/connection-fault.ts';
-import type { RegistryOptions } from './registry-http.ts';
+import { NO_REGISTRY_STATUS, type RegistryOptions } from './registry-http.ts';
 
 export type RegistryFailure = {
   readonly status?: number;
@@ -43,10 +43,12 @@ export function classify(error: unknown, { url, auth, tokens }: RegistryOptions)
     return new HooklineError('SCHEMA_INCOMPATIBLE', shortened(message), { cause: error });
   const why = shortened(message?.replace(/^.* - (Error, status 400: )?/, ''));
   const fault = connectionFaultOf(error);
-  if (!fault && isOfSomethingElse(error as Error, why)) {
+  const isUnknownPath = status === NO_REGISTRY_STATUS;
+  if (!fault && (isUnknownPath || isOfSomethingElse(error as Error, why))) {
     const remedy =
       'see that a registry runs behind that address, and that SCHEMA_REGISTRY_URL has the path of its Confluent API';
-    return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${NO_REGISTRY}`, { cause: error, remedy });
+    const answer = isUnknownPath ? `${url} answered 404` : url;
+    return new HooklineError('REGISTRY_UNAVAILABLE', `${answer}: ${NO_REGISTRY}`, { cause: error, remedy });
   }
   if (!fault) return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${why}`, { cause: error });
   const { finding, remedy } = explainFault(fault, REGISTRY);

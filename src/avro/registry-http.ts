@@ -49,6 +49,9 @@ export function boundedAgent({ url, timeoutMs, secureContext }: RegistryOptions)
   return agent;
 }
 
+/** In place of the 404 of something that is no registry: who reads it must not take a schema for missing. */
+export const NO_REGISTRY_STATUS = 599;
+
 /** A registry says what it does not have by a code, such as 40403. Any other 404 is of something before it that does not find it. */
 function isOfRegistry(body: Buffer): boolean {
   try {
@@ -72,7 +75,8 @@ function bound(request: ClientRequest, { timeoutMs, maxBytes }: AnswerLimits): v
     });
     // Before whoever reads the status.
     answer.prependOnceListener('end', () => {
-      if (answer.statusCode === 404 && !isOfRegistry(Buffer.concat(chunks))) answer.statusCode = 502;
+      if (answer.statusCode === 404 && !isOfRegistry(Buffer.concat(chunks)))
+        answer.statusCode = NO_REGISTRY_STATUS;
     });
     // Nobody else listens: without this, the client would not hear that an answer is cut off.
     answer.once('error', (error) => request.emit('error', error));

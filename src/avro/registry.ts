@@ -63,7 +63,8 @@ export function createRegistry(options: RegistryOptions): Registry {
       )
       .catch((error) => Promise.reject(classify(error, options)));
   const pathOf = (subject: string) => `/subjects/${encodeURIComponent(subject)}/versions`;
-  const versionsOf = (subject: string) => call<number[]>('GET', pathOf(subject)).catch(orIfGone([]));
+  const versionsOf = async (subject: string) =>
+    checked(await call<number[]>('GET', pathOf(subject)).catch(orIfGone([])), Array.isArray);
   const incompatibleVersions = async (subject: string, schema: string) => {
     const incompatible: number[] = [];
     const versions = await versionsOf(subject);

@@ -119,6 +119,32 @@ describe('the registry', () => {
     },
   );
 
+  it.each([
+    ['answers 404 to everything, in plain text', 404, '404 page not found'],
+    ['answers 404 to everything, in JSON of its own', 404, '{"error":"Not Found"}'],
+    ['answers 404 to everything, with nothing', 404, ''],
+    ['answers 200 to everything, with a page', 200, '<!doctype html><title>Kafka UI</title>'],
+    ['answers 200 to everything, in JSON of its own', 200, '{"status":"ok"}'],
+  ])('that %s is no registry, and the variable to check is named', async (_, status, body) => {
+    await using server = await serve((_request, response) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body),
+    );
+    const registry = registryAt(server.url);
+    const asks = [
+      () => registry.idOf('s', '{}'),
+      () => registry.writerType(7),
+      () => registry.versions('s'),
+      () => registry.subjects(),
+    ];
+    const at = status === 404 ? `${server.url} answered 404` : server.url;
+    for (const ask of asks) {
+      const failure = await ask().catch((error: Error) => error);
+      expect(describeError(failure)).toContain(
+        `(${at}: what answers is no schema registry): see that a registry runs behind that address, and that SCHEMA_REGISTRY_URL has`,
+      );
+    }
+  });
+
   it.each<[string, RequestListener]>([
     [
       'cuts its answer off',
