@@ -7,7 +7,7 @@ import type { BodyStoreSettings } from './settings.ts';
 
 /**
  * The object store of BODY_STORE; undefined where that is unset. Makes no connection yet.
- * @throws HooklineError CREDENTIALS_INVALID where BODY_STORE_CA_FILE cannot be used
+ * @throws HooklineError CREDENTIALS_INVALID where BODY_STORE_CA_FILE cannot be used; ConfigError where no region is known
  */
 export async function openBodyStore(
   settings: BodyStoreSettings,

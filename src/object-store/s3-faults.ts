@@ -1,3 +1,4 @@
+import { ConfigError } from '../config/env.ts';
 import { connectionFaultOf, explainFault, type OtherSide } from '../runtime/connection-fault.ts';
 import { ObjectStoreFault } from './object-store.ts';
 
@@ -27,6 +28,8 @@ const RIGHTS = 'allow s3:PutObject and s3:GetObject on the prefix of BODY_STORE,
 const CREDENTIALS = 'correct the credentials';
 const RENEWAL = 'renew the credentials';
 const REGION = 'set BODY_STORE_REGION to the region of the bucket';
+/** What the SDK says of a region that nothing gives. */
+const NO_REGION = 'Region is missing';
 const QUOTA = 'delete objects that no record refers to, or raise the quota of the bucket';
 const SPACE = 'give the store more space';
 const SIZE = "raise the store's limit for one object, or lower MAX_BODY_BYTES to what the store takes";
@@ -39,6 +42,18 @@ const RESTORE =
 export function isArchived(error: unknown): boolean {
   for (let one = error; one instanceof Error; one = one.cause) if (one.name === ARCHIVED) return true;
   return false;
+}
+
+/** @throws ConfigError where neither BODY_STORE_REGION nor AWS's own variables and files give a region */
+export async function checkRegion(region: () => Promise<string>): Promise<void> {
+  const error = await region().then(
+    () => null,
+    (failure: Error) => failure,
+  );
+  if (error?.message !== NO_REGION) return;
+  const fault =
+    "BODY_STORE_REGION is not set, and AWS's own variables and files give no region (AWS_REGION, or region in AWS_CONFIG_FILE): ";
+  throw new ConfigError([`${fault}${REGION}.`]);
 }
 
 /** By the error's name: what an operator does about it. */
@@ -121,7 +136,8 @@ export function toFault(
     return faultOf('refused', `: ${message.slice(0, MAX_WHY)}`, REMEDIES[name]);
   if (status === undefined) {
     const fault = connectionFaultOf(error);
-    const { finding, remedy } = fault ? explainFault(fault, STORE) : { finding: message, remedy: undefined };
+    const unexplained = { finding: message, remedy: message === NO_REGION ? REGION : undefined };
+    const { finding, remedy } = fault ? explainFault(fault, STORE) : unexplained;
     return faultOf('unavailable', `: ${finding.slice(0, MAX_WHY)}`, remedy);
   }
   // The SDK's words where the answer has no body.

@@ -8,7 +8,7 @@ import { awsFileReader, awsFilesOf } from './aws-files.ts';
 import { archiveOf, expiryRules } from './lifecycle.ts';
 import { type NewObject, type ObjectStore, ObjectStoreFault, type WriteAnswer } from './object-store.ts';
 import { createClient, type S3Options, type Sdk } from './s3-client.ts';
-import { orNull, statusOf, toFault } from './s3-faults.ts';
+import { checkRegion, orNull, statusOf, toFault } from './s3-faults.ts';
 
 /** The 32 bytes of a SHA-256. */
 const SHA256_BASE64 = /^[A-Za-z0-9+/]{43}=$/;
@@ -17,7 +17,7 @@ const SHA256_BASE64 = /^[A-Za-z0-9+/]{43}=$/;
  * A bucket of S3 or of a compatible store. Credentials come from the SDK's default chain: environment, files, web identity,
  * container, instance. The SDK keeps what it has read of AWS's files for ever: when one changes, the next request has a new client.
  * The SDK is loaded here: 40 MiB that nobody pays who has no object store.
- * @throws HooklineError CREDENTIALS_INVALID where BODY_STORE_CA_FILE cannot be used
+ * @throws HooklineError CREDENTIALS_INVALID where BODY_STORE_CA_FILE cannot be used; ConfigError where no region is known
  */
 export async function openS3(options: S3Options, files: RenewalObserver): Promise<ObjectStore> {
   const sdk = await import('@aws-sdk/client-s3');
@@ -37,6 +37,7 @@ export async function openS3(options: S3Options, files: RenewalObserver): Promis
       ),
   });
   let client = current();
+  await checkRegion(client.config.region);
   const replaced = new Set<S3Client>();
   /** The one for the next request; what is in progress over the one before comes to its end. */
   const next = () => {

@@ -1,4 +1,4 @@
-import type { Shell } from '../shell/shell.ts';
+import { describeError, type Shell } from '../shell/shell.ts';
 
 /** With a registry or a store that does not answer, each record and each object is one. */
 const NAMED = 10;
@@ -17,6 +17,6 @@ export class Unchecked {
   }
 
   add(name: string, error: unknown): void {
-    if (this.#count++ < NAMED) this.#note(`${name}: ${(error as Error).message}`);
+    if (this.#count++ < NAMED) this.#note(`${name}: ${describeError(error)}`);
   }
 }

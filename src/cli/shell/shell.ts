@@ -1,5 +1,6 @@
 import type { EnvSource } from '../../config/env.ts';
 import { HooklineError } from '../../core/errors.ts';
+import { ObjectStoreFault } from '../../object-store/object-store.ts';
 
 /** What a command uses of its environment. */
 export type Shell = {
@@ -25,10 +26,11 @@ export type ExitCode = 0 | 1 | 2 | 3;
 /** Turns a function that returns the exit code into an action of commander. */
 export type Run = (action: (...args: never[]) => Promise<ExitCode>) => (...args: unknown[]) => Promise<void>;
 
-/** An error as one line, with its cause if that adds something. */
+/** An error as one line, with its cause if that adds something, and the remedy where it is known. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const line = messageOf(error);
+  if (error instanceof ObjectStoreFault && error.remedy !== undefined) return `${line}: ${error.remedy}`;
   // The message already ends with the remedy for this cause.
   if (error instanceof HooklineError && error.remedy !== undefined) return line;
   const cause = error.cause instanceof Error ? messageOf(error.cause) : '';

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { describeError } from '../../../src/cli/shell/shell.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
+import { ObjectStoreFault } from '../../../src/object-store/object-store.ts';
 
 it.each<[string, unknown, string]>([
   ['its first line', new Error('failed\n  at something'), 'failed'],
@@ -21,6 +22,14 @@ it.each<[string, unknown, string]>([
     'only its own where they say what to do',
     new HooklineError('KAFKA_UNAVAILABLE', 'x', { cause: new Error('y'), remedy: 'correct KAFKA_BROKERS' }),
     'the brokers cannot be reached (x): correct KAFKA_BROKERS',
+  ],
+  [
+    'what to do about the object store',
+    new ObjectStoreFault('refused', 'bucket b: no credentials', {
+      cause: new Error('y'),
+      remedy: 'give them',
+    }),
+    'bucket b: no credentials: give them',
   ],
   ['of several none', new AggregateError([]), 'AggregateError'],
   ['a text that was thrown', 'odd', 'odd'],
