@@ -37,6 +37,20 @@ describe('hookline topics', () => {
     expect((await cli(fixture.env, 'topics', 'apply', '--partitions', '4')).exitCode).toBe(0);
   });
 
+  it('says of topics that the doctor calls a fault what is wrong, and shows the partitions that they have', async () => {
+    const env = { ...fixture.env, MIN_INSYNC_REPLICAS: '2' };
+    const { exitCode, out } = await cli(env, 'topics', 'plan', '--partitions', '12', '--json');
+    const row = JSON.parse(out).find(({ topic }: Row) => topic === fixture.topic('payment-status'));
+    expect([exitCode, row]).toEqual([
+      1,
+      expect.objectContaining({ state: 'differs, and stays', partitions: 4, replicas: 1 }),
+    ]);
+    expect(row.remarks).toContain('has 4 partitions, not 12: changing it would move keys, so it stays');
+    expect(row.remarks).toContain(
+      'its replication factor is 1, must be at least 2: give its partitions 2 or more replicas',
+    );
+  });
+
   it('sets a setting that differs, leaves the others, and says what it does not change', async () => {
     const admin = testKafka(fixture.env).admin();
     await admin.connect();

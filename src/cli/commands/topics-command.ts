@@ -78,7 +78,9 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
       options.json === true,
       plans.map((plan) => row(plan, apply)),
     );
-    const isLeft = plans.some(({ action, isRefused }) => isRefused || (!apply && action !== 'none'));
+    const isLeft = plans.some(
+      ({ action, isRefused, isUnsafe }) => isRefused || (!apply && (isUnsafe || action !== 'none')),
+    );
     return isLeft ? 1 : 0;
   });
 }
@@ -95,12 +97,13 @@ function only(names: readonly string[] | undefined, specs: readonly TopicSpec[])
 const DONE = { create: 'created', change: 'changed', none: 'as it should be' };
 const TO_DO = { create: 'would be created', change: 'would be changed', none: 'as it should be' };
 
-function row({ spec, action, differs, changes, notes, kept }: TopicPlan, applied: boolean) {
+function row(plan: TopicPlan, applied: boolean) {
+  const { spec, action, differs, changes, notes, kept } = plan;
   return {
     topic: spec.name,
     state: action === 'none' && differs ? 'differs, and stays' : (applied ? DONE : TO_DO)[action],
-    partitions: spec.partitions,
-    replicas: spec.replicationFactor,
+    partitions: plan.partitions ?? spec.partitions,
+    replicas: plan.replicas ?? spec.replicationFactor,
     settings: Object.entries(spec.config)
       .map(([name, value]) => `${name}=${value}`)
       .join(' '),

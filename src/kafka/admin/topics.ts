@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import { describeConfigs, missingTopics } from './describe-topics.ts';
 import { allowedRecordBytes } from './record-limit.ts';
+import { assessSafety } from './topic-safety.ts';
 import { type ChangeOptions, changesTo, type TopicChanges, type TopicSpec } from './topic-specs.ts';
 
 /** Longest wait for the leaders of new topics. */
@@ -15,6 +16,11 @@ export type TopicPlan = TopicChanges & {
   readonly action: 'create' | 'change' | 'none';
   /** A setting is not as specified, and `apply` leaves it so. */
   readonly differs: boolean;
+  /** The topic can lose what was acknowledged, also after `apply`. */
+  readonly isUnsafe: boolean;
+  /** Of a topic that exists; undefined where the brokers do not tell. */
+  readonly partitions?: number | undefined;
+  readonly replicas?: number | undefined;
 };
 
 export async function countBrokers(admin: kafkajs.Admin): Promise<number> {
@@ -88,6 +94,7 @@ async function compareTopics(
         spec,
         action: 'create' as const,
         differs: false,
+        isUnsafe: false,
         isRefused: false,
         changes: [],
         notes: [],
@@ -95,17 +102,16 @@ async function compareTopics(
       };
     const partitions = metadata.find((topic) => topic.name === spec.name)?.partitions ?? [];
     const replicas = Math.min(...partitions.map((partition) => partition.replicas.length));
-    const { changes, notes, isRefused, kept } = changesTo(
-      spec,
-      replicas,
-      configs.get(spec.name) ?? new Map(),
-      options,
-    );
+    const config: ReadonlyMap<string, string> = configs.get(spec.name) ?? new Map();
+    const { changes, notes, isRefused, kept } = changesTo(spec, replicas, config, options);
+    const unsafe = unsafeNotes(config, changes, replicas, options);
     return {
       ...{ spec, changes, isRefused, kept },
+      ...(partitions.length > 0 && { partitions: partitions.length, replicas }),
       action: changes.length > 0 ? 'change' : 'none',
-      differs: notes.length > 0,
-      notes: [...notesOn(spec, partitions.length, replicas), ...notes],
+      differs: notes.length + unsafe.length > 0,
+      isUnsafe: unsafe.length > 0,
+      notes: [...notesOn(spec, partitions.length, replicas), ...unsafe, ...notes],
     };
   });
 }
@@ -123,6 +129,20 @@ function notesOn(spec: TopicSpec, partitions: number, replicas: number): string[
     );
   }
   return notes;
+}
+
+/** Why processes do not start on the topic, also after its changes: what `doctor` says of its replicas. */
+function unsafeNotes(
+  config: ReadonlyMap<string, string>,
+  changes: TopicChanges['changes'],
+  replicas: number,
+  { minInsyncReplicas }: ChangeOptions,
+): string[] {
+  const changed = changes.find(({ setting }) => setting === 'min.insync.replicas')?.wanted;
+  const minInsync = Number(changed ?? config.get('min.insync.replicas')) || undefined;
+  const others = { unclean: undefined, compacts: undefined, unknown: undefined };
+  const { faults, remedies } = assessSafety({ replicas, minInsync, ...others }, minInsyncReplicas);
+  return faults.map((fault, n) => `${fault}: ${remedies[n]}`);
 }
 
 /** Creates missing topics and changes settings that differ. May be repeated. */
