@@ -20,7 +20,12 @@ export function readSchemaFiles(dir: string | undefined, kind: 'events' | 'comma
       .sort()
       .map((name) => ({ name: join(kind, name), text: readFileSync(join(folder, name), 'utf8') }));
   } catch (error) {
-    throw new HooklineError('SCHEMA_INVALID', `${folder}: ${(error as Error).message}`, { cause: error });
+    throw new HooklineError('SCHEMA_INVALID', `${folder}: ${(error as Error).message}`, {
+      cause: error,
+      ...(dir !== undefined && {
+        remedy: 'name a folder in SCHEMAS_DIR that has events/*.avsc and commands/*.avsc',
+      }),
+    });
   }
 }
 

@@ -228,10 +228,13 @@ export function path(name: string, shape: Shape): Setting<string> {
     const fault = source.fileFault(value);
     // Where a secret was put in place of its file's path, the text is the secret.
     const what = isSecretFile(name) && !/^\.{0,2}\//.test(value) ? 'a file' : `${quote(value)},`;
-    if (fault)
-      throw new Fault(`names ${what} which can't be read (${fault}): mount it there or correct the path.`);
+    if (fault) throw unreadable(what, fault);
     return value;
   });
 }
+
+/** @param what a file, by its path or without it, as the object of a sentence */
+export const unreadable = (what: string, fault: string): Fault =>
+  new Fault(`names ${what} which can't be read (${fault}): mount it there or correct the path.`);
 
 const quote = (value: string) => JSON.stringify(value);

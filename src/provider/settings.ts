@@ -7,6 +7,7 @@ import {
   path,
   setting,
   text,
+  unreadable,
   url,
   type ValuesOf,
 } from '../config/env.ts';
@@ -22,8 +23,8 @@ export const dialectSettings = {
     { about: 'JSON file that overrides the shapes of the management operations key by key', fallback: '' },
     (file, source) => {
       if (file === '') return DEFAULT_DIALECT;
-      const unreadable = source.fileFault(file);
-      if (unreadable) throw new Fault(`names ${JSON.stringify(file)}, which can't be read (${unreadable}).`);
+      const fault = source.fileFault(file);
+      if (fault) throw unreadable(`${JSON.stringify(file)},`, fault);
       try {
         return parseDialect(readFileSync(file, 'utf8'));
       } catch (error) {

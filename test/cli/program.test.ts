@@ -161,7 +161,7 @@ describe('hookline, where nobody answers,', () => {
     const findings = JSON.parse(out) as { check: string; finding: string; remedy: string }[];
     const onSchemas = findings.filter(({ finding }) => /schema file/.test(finding));
     expect(onSchemas.map(({ check, remedy }) => [check, remedy])).toEqual([
-      ['schema files', 'correct the file, or SCHEMAS_DIR'],
+      ['schema files', 'name a folder in SCHEMAS_DIR that has events/*.avsc and commands/*.avsc'],
     ]);
   });
 

@@ -111,6 +111,13 @@ describe('a faulty configuration', () => {
     expect(refused.text).not.toMatch(/\n\s+at /);
   });
 
+  it('of a folder without schemas is refused, and the variable named', async () => {
+    await using fixture = fixtureOf();
+    const { exitCode, text } = await refusal(fixture, 'src/ingress/main.ts', { SCHEMAS_DIR: fixture.dir });
+    expect(exitCode).toBe(78);
+    expect(text).toContain('name a folder in SCHEMAS_DIR that has events/*.avsc and commands/*.avsc');
+  });
+
   it('of the way to the brokers and the registry is refused whole, each fault with its remedy', async () => {
     await using fixture = fixtureOf();
     const env = {

@@ -53,6 +53,12 @@ describe("the provider's settings", () => {
       expect(faults).toContainEqual(expect.stringContaining(said));
   });
 
+  it('say of a dialect that cannot be read what to do', () => {
+    expect(read({ ...BASE, PROVIDER_DIALECT_FILE: '/nowhere/dialect.json' }).faults).toContain(
+      'PROVIDER_DIALECT_FILE names "/nowhere/dialect.json", which can\'t be read (ENOENT): mount it there or correct the path.',
+    );
+  });
+
   it('say of a JWT that cannot be read only that', () => {
     expect(read({ ...BASE, PROVIDER_JWT_FILE: '/nowhere/jwt' }).faults).toEqual([
       expect.stringContaining('PROVIDER_JWT_FILE names "/nowhere/jwt", which can\'t be read'),

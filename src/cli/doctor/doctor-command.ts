@@ -3,7 +3,7 @@ import { ConfigError } from '../../config/env.ts';
 import { hasCode } from '../../core/errors.ts';
 import { type Check, type Finding, failure, fault } from '../shell/finding.ts';
 import { printRows } from '../shell/print-rows.ts';
-import { describeError, type ExitCode, type Run, type Shell } from '../shell/shell.ts';
+import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 import { checkBodyStore } from './check-body-store.ts';
 import { checkConfiguration, checkSecrets } from './check-files.ts';
 import { checkKafka } from './check-kafka.ts';
@@ -50,7 +50,7 @@ async function orFault(name: string, check: Check, shell: Shell): Promise<Findin
     }
     // Several checks read the schema files: the same finding from each is printed once.
     if (hasCode(error, 'SCHEMA_INVALID')) {
-      return [fault('schema files', describeError(error), 'correct the file, or SCHEMAS_DIR')];
+      return [failure('schema files', error, 'correct the file, or SCHEMAS_DIR')];
     }
     return [failure(name, error, 'see the finding')];
   }
