@@ -78,12 +78,19 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
     }));
   /** What no sealing key opens, by its ref: a renewed file may have the key. */
   const sealed = new Map<string, SubscriptionRecord>();
+  /** Until the topic has been read, a later record may have other secrets, or forget the ref. */
+  const told = new Set<string>();
+  const tellSealed = () => {
+    for (const ref of sealed.keys()) if (!told.has(ref)) observer.sealed(ref);
+    for (const ref of sealed.keys()) told.add(ref);
+  };
+  let isRead = false;
   const open = followKeys({
     keyring,
     sealingKeys: deps.sealingKeys,
     onSealed(record) {
       sealed.set(record.ref, record);
-      observer.sealed(record.ref);
+      if (isRead) observer.sealed(record.ref);
     },
   });
   const follow = (ref: string, record: SubscriptionRecord | null) => {
@@ -101,6 +108,7 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
   });
   const before = deps.cache?.read() ?? [];
   for (const record of before) follow(record.ref, record);
+  tellSealed();
   // What has not been read again yet is kept: the topic may not be read to its end this time.
   const known = new Map<string, KnownRecord>(before.map((record) => [record.ref, record]));
   let table: SubscriptionTable | undefined;
@@ -152,6 +160,8 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
     );
     table = opened;
     await opened.caughtUp(deps.stopping);
+    isRead = true;
+    tellSealed();
     const absent = [...known.values()].filter(({ ref }) => !opened.get(ref) && !unreadable.has(ref));
     // What the topic had before and has no more was forgotten. What another topic of its name had may be written here yet.
     const id = opened.topicId();

@@ -244,9 +244,22 @@ it('an older record that a renewed key opens leaves a ref pending whose latest c
   expect([live(), the.keyring.isPending('a')]).toEqual([1, true]);
 });
 
-function append(topic: ScriptedTopic, key: string, value: string) {
-  topic.append(0, value);
-  Object.assign(topic.logs[0]?.at(-1) ?? {}, { key: Buffer.from(key) });
+it('secrets that no key opens are told once for each ref, and not for one that the topic has forgotten', async () => {
+  const topic = new ScriptedTopic([0]);
+  for (const ref of ['a', 'a', 'forgotten']) append(topic, ref, 'readable');
+  append(topic, 'forgotten', null);
+  const told: string[] = [];
+  const cache = { read: () => [recordOf(sealed)], keep() {}, stop() {} };
+  await using _ = await openScripted(topic, { sealed: (ref: string) => told.push(ref) }, cache, newKeys());
+  expect(told).toEqual(['a']);
+  append(topic, 'later', 'readable');
+  await until('it is told', () => told.length > 1);
+  expect(told).toEqual(['a', 'later']);
+});
+
+function append(topic: ScriptedTopic, key: string, value: string | null) {
+  topic.append(0, value ?? '');
+  Object.assign(topic.logs[0]?.at(-1) ?? {}, { key: Buffer.from(key), ...(value === null && { value }) });
 }
 
 /** A keyring of a topic in which only `readable` can be read, with a hundredth of each wait. */
