@@ -48,6 +48,16 @@ const withVisible = (shell: Shell): Shell => ({
   note: (line) => shell.note(visible(line)),
 });
 
+/** Commander shows the help of what is before an unknown command, and calls it a success. Adds nothing to the help of a known one. */
+function refuseUnknown(command: Command): string {
+  const [first, second] = command.args;
+  const name = first === 'help' ? second : first;
+  const isCommand = name !== undefined && !name.startsWith('-') && command.commands.length > 0;
+  if (isCommand && !command.commands.some((one) => one.name() === name))
+    command.error(`error: unknown command '${name}'`);
+  return '';
+}
+
 function createProgram(shell: Shell, run: Run): Command {
   const program = new Command('hookline')
     .description("Operates Hookline, which publishes a payment provider's webhooks to Kafka as Avro events.")
@@ -57,7 +67,8 @@ function createProgram(shell: Shell, run: Run): Command {
       writeOut: (text) => shell.print(text.trimEnd()),
       writeErr: (text) => shell.note(text.trimEnd()),
     })
-    .showHelpAfterError('(hookline --help lists the commands)');
+    .showHelpAfterError('(hookline --help lists the commands)')
+    .addHelpText('beforeAll', ({ command }) => refuseUnknown(command));
   addTopicsCommand(program, shell, run);
   addSchemasCommand(program, shell, run);
   addCommandCommand(program, shell, run);

@@ -78,6 +78,10 @@ describe('hookline, called wrongly,', () => {
       'package.json:2:3: unknown field "name": use topic, subscriptions',
     ],
     [['subscriptions', 'plan', '-f', 'x', '--timeout', '0'], '--timeout is "0"'],
+    [['nonsense'], "unknown command 'nonsense'"],
+    [['nonsense', '--help'], "unknown command 'nonsense'"],
+    [['help', 'nonsense'], "unknown command 'nonsense'"],
+    [['topics', 'nonsense', '--help'], "unknown command 'nonsense'"],
     [['schemas'], 'Usage: hookline schemas'],
     [[], 'Usage: hookline'],
   ])('%j: one sentence, exit code 2, before anything is connected', async (args, sentence) => {
@@ -106,6 +110,17 @@ describe('hookline, called wrongly,', () => {
   it('prints its help, exit code 0', async () => {
     const { exitCode, out, notes } = await cli({}, 'command', '--help');
     expect([exitCode, notes, out]).toEqual([0, '', expect.stringContaining('--execution-ids <list>')]);
+  });
+
+  it.each([
+    [['help'], 'Usage: hookline'],
+    [['help', 'topics'], 'Usage: hookline topics'],
+    [['topics', '--help'], 'Usage: hookline topics'],
+    [['tail', 'x', '--help'], 'Usage: hookline tail'],
+    [['inspect', 'ledger-eu', '-h'], 'Usage: hookline inspect'],
+  ])('%j prints the help of what is there, exit code 0', async (args, usage) => {
+    const { exitCode, out, notes } = await cli({}, ...args);
+    expect([exitCode, notes, out]).toEqual([0, '', expect.stringContaining(usage)]);
   });
 
   it.each([['dlq', 'redrive'], ['keys', 'status'], ['trigger']])(
