@@ -124,6 +124,17 @@ describe('hookline tail', () => {
     ]);
   });
 
+  it.each([
+    ['begins in the future', ['--since', new Date(Date.now() + 3_600_000).toISOString()]],
+    ['has no record of its key', ['--from-beginning', '--key', 'nobody']],
+  ])('that %s says on standard error that it waits', async (_, options) => {
+    const tail = fixture.start('src/cli/main.ts', {}, ['tail', 'commands', ...options]);
+    const waits = 'read to the end, 0 record(s) shown: waiting for new ones';
+    await until('it says so', () => tail.errors.includes(waits), 30_000);
+    tail.kill('SIGINT');
+    expect([await tail.end(), tail.lines]).toEqual([0, []]);
+  });
+
   it.each(['SIGINT', 'SIGTERM'] as const)('ends at %s, exit code 0', async (signal) => {
     const tail = fixture.start('src/cli/main.ts', {}, ['tail', 'command-results']);
     await until('it follows', () => tail.errors.some((line) => line.startsWith('following')), 30_000);

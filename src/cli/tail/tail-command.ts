@@ -20,6 +20,9 @@ import { watchReadErrors } from '../shell/read-own-topics.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 import { type Described, decodeValue, describeEvent } from './describe-event.ts';
 
+/** A tail that ends by its --limit, or whose records come, has ended or shown them by then. */
+const WAITING_MS = 3_000;
+
 type Options = {
   fromBeginning?: boolean;
   since?: string;
@@ -81,11 +84,20 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
     },
   });
   shell.note(`following ${topic}; Ctrl-C ends`);
+  const reader = new AbortController();
+  // Nothing on standard output shows that it waits: all is read, and maybe nothing matched.
+  const tellWaiting = async () => {
+    await follower.caughtUp(reader.signal);
+    await kafka.clock.sleep(WAITING_MS, { signal: reader.signal });
+    shell.note(`read to the end, ${shown} record(s) shown: waiting for new ones`);
+  };
+  tellWaiting().catch(() => {});
   try {
     await Promise.race([end.promise, reading.forbidden]);
     if (unread > 0) shell.note(`${unread} record(s) are not decoded: their schemas could not be fetched`);
     return unread > 0 ? 1 : 0;
   } finally {
+    reader.abort();
     await follower.stop();
   }
 }
