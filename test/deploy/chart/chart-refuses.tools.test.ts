@@ -72,6 +72,18 @@ const WRONG: Wrong[] = [
     [...CONSOLE, 'console.settings.CONSOLE_INDEX_MAX_BYTES=1073741824'],
     /CONSOLE_INDEX_MAX_BYTES is 1073741824: give at most 1006632960, 64 MiB less than console\.indexSize \(1Gi\)/,
   ],
+  ...['ingress', 'control', 'console'].map(
+    (process): Wrong => [
+      `a label of ${process} that its pods have already`,
+      [...CONSOLE, `${process}.podLabels.app\\.kubernetes\\.io/component=api`],
+      new RegExp(`${process}\\.podLabels has app\\.kubernetes\\.io/component, which the chart sets itself`),
+    ],
+  ),
+  [
+    'a label of a dashboard that it has already',
+    ['metrics.dashboard.labels.helm\\.sh/chart=x'],
+    /metrics\.dashboard\.labels has helm\.sh\/chart, which the chart sets itself: leave it out/,
+  ],
   ['no broker', ['kafka.brokers=null'], /kafka/],
   ['a public address without a scheme', ['publicUrl=hooks.example.org'], /'\/publicUrl'/],
   [

@@ -40,6 +40,18 @@ app.kubernetes.io/name: {{ include "hookline.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
+{{/* Labels or annotations of the values, besides those of the chart. Call with (dict "own" the chart's, as YAML "of" name of the values "further" the values). */}}
+{{- define "hookline.withFurther" -}}
+{{- $own := fromYaml .own -}}
+{{- range $name, $_ := .further }}
+{{- if hasKey $own $name }}{{ fail (printf "%s has %s, which the chart sets itself: leave it out." $.of $name) }}{{ end -}}
+{{- end -}}
+{{ .own }}
+{{- with .further }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
 {{- define "hookline.image" -}}
 {{- with .Values.image -}}
 {{- if .digest -}}

@@ -4,19 +4,28 @@
 {{ join "\n" $of | sha256sum | trunc 16 | quote }}
 {{- end -}}
 
+{{- define "hookline.podLabels" -}}
+{{ include "hookline.labels" .root }}
+app.kubernetes.io/component: {{ .process }}
+{{- if and (eq .process "control") .root.Values.subscriptionsAsCode.enabled }}
+hookline/configuration: {{ include "hookline.configuration" . }}
+{{- end }}
+{{- end -}}
+
+{{/* A changed dialect is a new pod. Changed Secrets are read again by the process itself. */}}
+{{- define "hookline.podAnnotations" -}}
+checksum/config: {{ toJson .root.Values.provider.dialect | sha256sum }}
+{{- end -}}
+
+{{/* Takes what hookline.pod takes. */}}
+{{- define "hookline.podMetadata" -}}
+labels: {{ include "hookline.withFurther" (dict "own" (include "hookline.podLabels" .) "of" (printf "%s.podLabels" .process) "further" .values.podLabels) | nindent 2 }}
+annotations: {{ include "hookline.withFurther" (dict "own" (include "hookline.podAnnotations" .) "of" (printf "%s.podAnnotations" .process) "further" .values.podAnnotations) | nindent 2 }}
+{{- end -}}
+
 {{/* The pod of a process. Takes (dict "root" $ "process" "ingress" "values" .Values.ingress). */}}
 {{- define "hookline.pod" -}}
-metadata:
-  labels: {{ include "hookline.labels" .root | nindent 4 }}
-    app.kubernetes.io/component: {{ .process }}
-    {{- if and (eq .process "control") .root.Values.subscriptionsAsCode.enabled }}
-    hookline/configuration: {{ include "hookline.configuration" . }}
-    {{- end }}
-    {{- with .values.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
-  annotations:
-    # A changed dialect is a new pod. Changed Secrets are read again by the process itself.
-    checksum/config: {{ toJson .root.Values.provider.dialect | sha256sum }}
-    {{- with .values.podAnnotations }}{{ toYaml . | nindent 4 }}{{ end }}
+metadata: {{ include "hookline.podMetadata" . | nindent 2 }}
 spec:
   serviceAccountName: {{ include "hookline.processAccount" . }}
   {{- include "hookline.podSecurity" .root | nindent 2 }}
