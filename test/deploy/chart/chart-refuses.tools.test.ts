@@ -84,6 +84,11 @@ const WRONG: Wrong[] = [
     ['metrics.dashboard.labels.helm\\.sh/chart=x'],
     /metrics\.dashboard\.labels has helm\.sh\/chart, which the chart sets itself: leave it out/,
   ],
+  [
+    'a time to stop that the process does not take',
+    ['ingress.settings.STOP_DEADLINE_MS=2.5e4'],
+    /STOP_DEADLINE_MS is "2\.5e4": give a whole number of milliseconds/,
+  ],
   ['no broker', ['kafka.brokers=null'], /kafka/],
   ['a public address without a scheme', ['publicUrl=hooks.example.org'], /'\/publicUrl'/],
   [

@@ -189,6 +189,16 @@ describe('the chart', () => {
     });
   });
 
+  it.each([
+    ['40000', 45],
+    ['40001', 46],
+    [' 0040000 ', 45],
+  ])('gives a pod as long to stop as the process takes with %j', async (deadline, seconds) => {
+    const set = `control.settings.STOP_DEADLINE_MS=${deadline}`;
+    const { spec } = find(await render(helm, 'minimal', '--set', set), 'Deployment', 'pay-hookline-control');
+    expect(spec.template.spec.terminationGracePeriodSeconds).toBe(seconds);
+  });
+
   it('makes a new pod of a changed setting or dialect', async () => {
     const pod = async (...sets: string[]) =>
       find(await render(helm, 'minimal', ...sets), 'Deployment', 'pay-hookline-ingress').spec.template;

@@ -121,8 +121,9 @@ readinessProbe:
 
 {{/* After SIGTERM the process has STOP_DEADLINE_MS; what has not ended by itself then is ended. */}}
 {{- define "hookline.gracePeriod" -}}
-{{- $deadline := get (.settings | default dict) "STOP_DEADLINE_MS" | default "25000" | int -}}
-{{ add (div (add $deadline 999) 1000) 5 }}
+{{- $deadline := get (.settings | default dict) "STOP_DEADLINE_MS" | default "25000" | include "hookline.value" | trimAll "\"" | trim -}}
+{{- if not (regexMatch "^[0-9]+$" $deadline) }}{{ fail (printf "STOP_DEADLINE_MS is %q: give a whole number of milliseconds, such as \"25000\"." $deadline) }}{{ end -}}
+{{ add (div (add (atoi $deadline) 999) 1000) 5 }}
 {{- end -}}
 
 {{- define "hookline.topologySpread" -}}
