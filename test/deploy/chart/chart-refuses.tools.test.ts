@@ -1,4 +1,7 @@
 import { describe, expect, inject, it } from 'vitest';
+import { parse } from 'yaml';
+import { CHART } from '../../support/generated/chart-readme.ts';
+import { readFile } from '../../support/generated/files.ts';
 import { helmTemplate, helmTemplateOf, valuesFile } from './render.ts';
 
 const helm = inject('helm');
@@ -242,12 +245,42 @@ const WRONG: Wrong[] = [
   ['an Ingress without a host', ['expose.ingress.enabled=true'], /expose\.ingress\.host is needed/],
 ];
 
+/** What Kubernetes or somebody else defines, or a map of any names. */
+const FREE =
+  /(^|\.)(resources|labels|annotations|settings|extensions|headers|dialect|content)$|[sS]elector$|affinity$/;
+
+/** The dotted names of the chart's own blocks. */
+function blocksOf(values: object, path: readonly string[] = []): string[] {
+  return Object.entries(values).flatMap(([name, value]) => {
+    const block = [...path, name].join('.');
+    const isBlock = typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+    if (!isBlock || Array.isArray(value) || FREE.test(block)) return [];
+    return [block, ...blocksOf(value, [...path, name])];
+  });
+}
+
 describe('the chart refuses', () => {
   it.each(WRONG)('%s, and says which value is wrong', async (_, sets, named) => {
     const flags = sets.flatMap((set) => ['--set', set]);
     const { out, error } = await helmTemplate(helm, '-f', valuesFile('minimal'), ...flags);
     expect(out).toBe('');
     expect(error).toMatch(named);
+  });
+
+  it('every block with nothing below it, which Helm takes out together with its defaults', async () => {
+    const blocks = blocksOf(parse(readFile(`${CHART}/values.yaml`)));
+    expect(blocks).toEqual(expect.arrayContaining(['ingress', 'kafka.tls', 'ingress.spool.drain']));
+    // Those of one depth at a time: a block that is not there has none in it.
+    const byDepth = Map.groupBy(blocks, (block) => block.split('.').length);
+    for (const some of byDepth.values()) {
+      const sets = some.flatMap((block) => ['--set', `${block}=null`]);
+      const { error } = await helmTemplate(helm, '-f', valuesFile('minimal'), ...sets);
+      for (const block of some) {
+        const [, parent = '', name] = /^(?:(.*)\.)?(.*)$/.exec(block) ?? [];
+        const at = parent && `/${parent.replaceAll('.', '/')}`;
+        expect(error, block).toMatch(new RegExp(`at '${at}': missing propert(y|ies) .*'${name}'`));
+      }
+    }
   });
 
   it.each(['my.release', '2pay'])('the release name %s, which no Service can have', async (name) => {
