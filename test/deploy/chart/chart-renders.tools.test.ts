@@ -201,11 +201,34 @@ describe('the chart', () => {
 
   it('makes a new pod of a changed setting or dialect', async () => {
     const pod = async (...sets: string[]) =>
-      find(await render(helm, 'minimal', ...sets), 'Deployment', 'pay-hookline-ingress').spec.template;
+      find(await render(helm, 'minimal', ...sets), 'Deployment', 'pay-hookline-control').spec.template;
     expect(await pod()).toEqual(await pod());
-    expect(await pod('--set', 'ingress.settings.LOG_LEVEL=debug')).not.toEqual(await pod());
+    expect(await pod('--set', 'control.settings.LOG_LEVEL=debug')).not.toEqual(await pod());
     expect(await pod('--set', 'provider.dialect.list.items=/all')).not.toEqual(await pod());
   });
+
+  it.each([
+    ['gitops', { extra: { allow: ['description'] } }, ['control', 'subscriptions', 'test-doctor']],
+    ['full', { list: { items: '/subscriptions' } }, ['console', 'control', 'test-doctor']],
+  ])(
+    'gives each pod with %s values that knows the dialect a copy, as of its settings',
+    async (values, dialect, names) => {
+      const knowing = podsOf(await render(helm, values)).filter(({ pod }) =>
+        pod.containers.some(({ env = [] }) => env.some(({ name }) => name === 'PROVIDER_DIALECT_FILE')),
+      );
+      const found = knowing.map(({ owner }) => owner.metadata.name.replace('pay-hookline-', ''));
+      expect(found.toSorted()).toEqual(names);
+      for (const { owner, pod } of knowing) {
+        const { annotations = {} }: Manifest['metadata'] = owner.spec.template?.metadata ?? owner.metadata;
+        expect(JSON.parse(annotations['hookline/dialect'] ?? '')).toEqual(dialect);
+        const fieldRef = { fieldPath: "metadata.annotations['hookline/dialect']" };
+        expect(pod.volumes?.find(({ name }) => name === 'provider-dialect')).toEqual({
+          name: 'provider-dialect',
+          downwardAPI: { items: [{ path: 'dialect.json', fieldRef }] },
+        });
+      }
+    },
+  );
 
   it.each(['a$$b', '$(KAFKA_SSL)', '10485760'])('gives a pod the setting %s as it is', async (value) => {
     const set = `ingress.settings.LOG_LEVEL=${value}`;

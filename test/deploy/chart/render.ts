@@ -21,6 +21,7 @@ export type Volume = {
   name: string;
   secret?: { secretName: string };
   configMap?: { name: string };
+  downwardAPI?: { items: object[] };
   projected?: { sources: object[] };
   persistentVolumeClaim?: { claimName: string };
 };

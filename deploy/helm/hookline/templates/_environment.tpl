@@ -132,7 +132,19 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- if $keys }}{{ toYaml $keys }}{{ end -}}
 {{- end -}}
 
-{{/* Files of a process: a list of {env, dir, file, secret|configMap, key}. */}}
+{{- define "hookline.usesDialect" -}}
+{{- $knows := or (eq .process "control") (eq .process "console") (eq (.user | default "") "subscriptions") -}}
+{{- with .root.Values }}{{ and $knows .control.enabled (not (empty .provider.dialect)) }}{{ end -}}
+{{- end -}}
+
+{{/* The dialect is in the pod, as the settings are: its file is this annotation. */}}
+{{- define "hookline.dialectAnnotation" -}}
+{{- if eq (include "hookline.usesDialect" .) "true" -}}
+hookline/dialect: {{ toJson .root.Values.provider.dialect | toJson }}
+{{- end -}}
+{{- end -}}
+
+{{/* Files of a process: a list of {env, dir, file, secret, key}; without a Secret it is the dialect's. */}}
 {{- define "hookline.fileList" -}}
 {{- $v := .root.Values -}}
 {{- $ofProvider := and (eq .process "control") $v.control.enabled -}}
@@ -169,11 +181,9 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 - { env: PROVIDER_JWT_KEY_FILE, dir: provider-jwt-key, file: private-key.pem, secret: {{ .jwtKeySecret }}, key: {{ .jwtKeyKey }} }
 {{- end }}{{ if .caSecret }}
 - { env: PROVIDER_CA_FILE, dir: provider-ca, file: ca.crt, secret: {{ .caSecret }}, key: {{ .caKey }} }
-{{- end }}{{ if .dialect }}
-- { env: PROVIDER_DIALECT_FILE, dir: provider-dialect, file: dialect.json, configMap: {{ include "hookline.fullname" $.root }}-dialect, key: dialect.json }
 {{- end }}{{ end }}{{ end }}
-{{- if and (or (eq (.user | default "") "subscriptions") (and (eq .process "console") $v.control.enabled)) $v.provider.dialect }}
-- { env: PROVIDER_DIALECT_FILE, dir: provider-dialect, file: dialect.json, configMap: {{ include "hookline.fullname" .root }}-dialect, key: dialect.json }
+{{- if eq (include "hookline.usesDialect" .) "true" }}
+- { env: PROVIDER_DIALECT_FILE, dir: provider-dialect, file: dialect.json }
 {{- end }}
 {{- end -}}
 
@@ -238,9 +248,10 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- range $dir := keys $byDir | sortAlpha }}
 {{- $first := index $byDir $dir | first }}
 - name: {{ $dir }}
-  {{- if $first.configMap }}
-  configMap:
-    name: {{ $first.configMap }}
+  {{- if not $first.secret }}
+  downwardAPI:
+    items:
+      - { path: {{ $first.file }}, fieldRef: { fieldPath: "metadata.annotations['hookline/dialect']" } }
   {{- else }}
   secret:
     secretName: {{ $first.secret }}

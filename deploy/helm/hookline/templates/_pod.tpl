@@ -12,15 +12,12 @@ hookline/configuration: {{ include "hookline.configuration" . }}
 {{- end }}
 {{- end -}}
 
-{{/* A changed dialect is a new pod. Changed Secrets are read again by the process itself. */}}
-{{- define "hookline.podAnnotations" -}}
-checksum/config: {{ toJson .root.Values.provider.dialect | sha256sum }}
-{{- end -}}
-
 {{/* Takes what hookline.pod takes. */}}
 {{- define "hookline.podMetadata" -}}
 labels: {{ include "hookline.withFurther" (dict "own" (include "hookline.podLabels" .) "of" (printf "%s.podLabels" .process) "further" .values.podLabels) | nindent 2 }}
-annotations: {{ include "hookline.withFurther" (dict "own" (include "hookline.podAnnotations" .) "of" (printf "%s.podAnnotations" .process) "further" .values.podAnnotations) | nindent 2 }}
+{{- with include "hookline.withFurther" (dict "own" (include "hookline.dialectAnnotation" .) "of" (printf "%s.podAnnotations" .process) "further" .values.podAnnotations) | trim }}
+annotations: {{ . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{/* The pod of a process. Takes (dict "root" $ "process" "ingress" "values" .Values.ingress). */}}
