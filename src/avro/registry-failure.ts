@@ -1,6 +1,6 @@
 import { HooklineError } from '../core/errors.ts';
 import { connectionFaultOf, eachError, explainFault, type OtherSide } from '../runtime/connection-fault.ts';
-import { NO_REGISTRY_STATUS, type RegistryOptions } from './registry-http.ts';
+import { NO_REGISTRY, NO_REGISTRY_STATUS, type RegistryOptions } from './registry-http.ts';
 
 export type RegistryFailure = {
   readonly status?: number;
@@ -9,7 +9,6 @@ export type RegistryFailure = {
   /** What its request carried, where that was a token. */
   readonly authorization?: string;
 };
-export const NO_REGISTRY = 'what answers is no schema registry';
 
 const REGISTRY: OtherSide = {
   name: 'the schema registry',
@@ -56,9 +55,9 @@ export function classify(error: unknown, { url, auth, tokens }: RegistryOptions)
 }
 
 /** A page, as of a proxy or of the registry's own web interface; or JSON that no registry answers. */
-const isOfSomethingElse = ({ name, message }: Error, why = ''): boolean =>
+const isOfSomethingElse = ({ name }: Error, why = ''): boolean =>
   name === 'SyntaxError' ||
-  message === NO_REGISTRY ||
+  why === NO_REGISTRY ||
   /^(Error, status \d+: )?\s*<(!doctype|html|\?xml)\b/i.test(why);
 
 /** Whoever waits for the registry waits for its tokens as well: nothing that needs a schema is unreadable for lack of one. */

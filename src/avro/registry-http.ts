@@ -49,6 +49,8 @@ export function boundedAgent({ url, timeoutMs, secureContext }: RegistryOptions)
   return agent;
 }
 
+export const NO_REGISTRY = 'what answers is no schema registry';
+
 /** In place of the 404 of something that is no registry: who reads it must not take a schema for missing. */
 export const NO_REGISTRY_STATUS = 599;
 
@@ -70,13 +72,15 @@ function bound(request: ClientRequest, { timeoutMs, maxBytes }: AnswerLimits): v
     const chunks: Buffer[] = [];
     answer.on('data', (chunk: Buffer | string) => {
       bytes += Buffer.byteLength(chunk);
-      if (answer.statusCode === 404) chunks.push(Buffer.from(chunk));
+      if (answer.statusCode !== 200) chunks.push(Buffer.from(chunk));
       if (bytes > maxBytes) request.destroy(new Error(`its answer is larger than ${maxBytes} bytes`));
     });
     // Before whoever reads the status.
     answer.prependOnceListener('end', () => {
-      if (answer.statusCode === 404 && !isOfRegistry(Buffer.concat(chunks)))
-        answer.statusCode = NO_REGISTRY_STATUS;
+      const body = Buffer.concat(chunks);
+      if (answer.statusCode === 404 && !isOfRegistry(body)) answer.statusCode = NO_REGISTRY_STATUS;
+      // The client looks for a message in what an answer holds: in null it throws where nobody catches it, which ends the process.
+      if (body.toString().trim() === 'null') request.emit('error', new Error(NO_REGISTRY));
     });
     // Nobody else listens: without this, the client would not hear that an answer is cut off.
     answer.once('error', (error) => request.emit('error', error));

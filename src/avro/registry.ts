@@ -6,8 +6,14 @@ import type { Type } from 'avsc';
 import { hasCode } from '../core/errors.ts';
 import { moveOver } from './move-over.ts';
 import { type FoundSchema, writerTypeOf } from './record-codec.ts';
-import { classify, NO_REGISTRY, type RegistryFailure } from './registry-failure.ts';
-import { boundedAgent, callRegistry, headersFor, type RegistryOptions } from './registry-http.ts';
+import { classify, type RegistryFailure } from './registry-failure.ts';
+import {
+  boundedAgent,
+  callRegistry,
+  headersFor,
+  NO_REGISTRY,
+  type RegistryOptions,
+} from './registry-http.ts';
 
 /** What Hookline asks of a schema registry (Confluent's API). Nothing here is called per event. */
 export type Registry = {

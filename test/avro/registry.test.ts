@@ -145,6 +145,17 @@ describe('the registry', () => {
     }
   });
 
+  it.each([404, 500])('that answers %i with null is unavailable, and ends no process', async (status) => {
+    await using server = await serve(answering(status, null));
+    const registry = registryAt(server.url);
+    for (const ask of [
+      () => registry.idOf('s', '{}'),
+      () => registry.writerType(7),
+      () => registry.versions('s'),
+    ])
+      await expect(ask()).rejects.toThrow(/no schema registry\): .* SCHEMA_REGISTRY_URL/);
+  });
+
   it.each<[string, RequestListener]>([
     [
       'cuts its answer off',
