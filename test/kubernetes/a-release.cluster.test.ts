@@ -5,7 +5,7 @@ import { postSigned } from '../support/sign.ts';
 import { readTopic } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
 import { apply } from './support/kubectl.ts';
-import { Release } from './support/release.ts';
+import { DIALECT, Release } from './support/release.ts';
 
 const REF = 'ledger-eu';
 const NOTHING_WRONG = { lost: 0, orderViolations: 0, altered: 0, wronglyStored: 0, late: 0 };
@@ -71,6 +71,12 @@ describe('on a cluster, in a namespace that enforces the restricted Pod Security
 
   it('helm test passes, the doctor among it', async () => {
     expect(await release.helm('test', release.name)).toMatch(/Phase:\s+Succeeded/);
+  });
+
+  it('control has the dialect of the values as a file', async () => {
+    const print = 'console.log(require("node:fs").readFileSync(process.env.PROVIDER_DIALECT_FILE, "utf8"))';
+    const control = `deploy/${release.name}-hookline-control`;
+    expect(JSON.parse(await release.kubectl('exec', control, '--', 'node', '-e', print))).toEqual(DIALECT);
   });
 
   it('a rollout under load answers every webhook with 200', async () => {

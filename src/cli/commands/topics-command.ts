@@ -78,9 +78,7 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
       options.json === true,
       plans.map((plan) => row(plan, apply)),
     );
-    const isLeft = plans.some(
-      ({ action, isRefused, isUnsafe }) => isRefused || (!apply && (isUnsafe || action !== 'none')),
-    );
+    const isLeft = plans.some(({ action, isRefused }) => isRefused || (!apply && action !== 'none'));
     return isLeft ? 1 : 0;
   });
 }

@@ -16,8 +16,6 @@ export type TopicPlan = TopicChanges & {
   readonly action: 'create' | 'change' | 'none';
   /** A setting is not as specified, and `apply` leaves it so. */
   readonly differs: boolean;
-  /** The topic can lose what was acknowledged, also after `apply`. */
-  readonly isUnsafe: boolean;
   /** Of a topic that exists; undefined where the brokers do not tell. */
   readonly partitions?: number | undefined;
   readonly replicas?: number | undefined;
@@ -94,7 +92,6 @@ async function compareTopics(
         spec,
         action: 'create' as const,
         differs: false,
-        isUnsafe: false,
         isRefused: false,
         changes: [],
         notes: [],
@@ -110,7 +107,6 @@ async function compareTopics(
       ...(partitions.length > 0 && { partitions: partitions.length, replicas }),
       action: changes.length > 0 ? 'change' : 'none',
       differs: notes.length + unsafe.length > 0,
-      isUnsafe: unsafe.length > 0,
       notes: [...notesOn(spec, partitions.length, replicas), ...unsafe, ...notes],
     };
   });

@@ -38,6 +38,9 @@ const ENTITIES = 60;
 const ANSWER_MS = 30_000;
 const START_MS = '240s';
 
+/** With what an annotation has to escape. */
+export const DIALECT = { extra: { allow: ['label', 'a "quoted" $(NAME): {{ name }}'] } };
+
 /** A namespace with what an installation needs: Kafka and a registry on this machine, Secrets, a provider. */
 export class Release implements AsyncDisposable {
   readonly name = 'pay';
@@ -109,6 +112,7 @@ export class Release implements AsyncDisposable {
         baseUrl: 'http://sandbox:8090',
         scope: 'accounts.read transactions.read',
         jwtSecret: 'provider-jwt',
+        dialect: DIALECT,
       },
       subscriptions: subscriptionsOf(SEED).map(({ ref }) => ({ ref, secret: `keys-${ref}` })),
       ingress: { service: { type: 'NodePort' } },
