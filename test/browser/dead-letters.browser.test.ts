@@ -62,7 +62,7 @@ it('a cause leads to its records, a record to its remedy', async () => {
   await page.getByRole('link', { name: 'PARSE' }).click();
   await page.getByText('Open records that are selected: 1.').waitFor();
   await page.getByRole('link', { name: /^\d+:\d+$/ }).click();
-  await page.getByText('otherwise ask the provider').waitFor();
+  await page.getByText('otherwise, as where it is a list, ask the provider').waitFor();
 });
 
 it('a redrive is tried, and its job is there after a reload', async () => {
