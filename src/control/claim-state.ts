@@ -56,14 +56,14 @@ export function claimState(deps: StateClaimDeps): StateClaim {
   let restored = 0;
   let isRefused = false;
   /** What this process has ever claimed with. */
-  const own = new Set<string | null>();
+  const ownClaims = new Set<string | null>();
   let claiming: { readonly by: Lease; readonly done: Promise<void> } | undefined;
   let working = leaseOf(new AbortController().signal);
   /** Higher claims in this lease after which this process has claimed again. */
   let answered = 0;
 
   /** Another process may have worked since the topic was made anew. */
-  const othersWorked = () => held === undefined && [...fence.claims()].some((claim) => !own.has(claim));
+  const othersWorked = () => held === undefined && [...fence.claims()].some((claim) => !ownClaims.has(claim));
 
   const refused = (error: unknown) => {
     isRefused = true;
@@ -136,7 +136,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
         if (dropped > 0) deps.onDropped(dropped);
       }
       const mine = { epoch, claim: deps.newId() };
-      own.add(mine.claim);
+      ownClaims.add(mine.claim);
       await Promise.all(partitions.map((partition) => records.storeClaim(partition, mine, lease)));
       await table.caughtUp(lease.signal);
       lease.check();

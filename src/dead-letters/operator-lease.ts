@@ -1,9 +1,11 @@
 import { OWN_TOPICS, topicName } from '../core/names.ts';
+import { checkTopics } from '../kafka/admin/watch-safety.ts';
 import { acquireLeaderLease, type HeldLease } from '../kafka/consume/leader-lease.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
 
 /**
  * The right to redrive or dismiss: two redrives at once would publish everything twice.
+ * @throws HooklineError TOPICS_MISSING: the group of a topic that is not there tells neither its name nor what to do
  * @throws Error that says where another one runs
  */
 export async function acquireOperatorLease(
@@ -12,6 +14,7 @@ export async function acquireOperatorLease(
   signal: AbortSignal,
 ): Promise<HeldLease> {
   const topic = topicName(prefix, OWN_TOPICS.deadLetter);
+  await checkTopics(kafka.client, [topic]);
   const group = { groupId: `${topic}.redrive`, topic, clock: kafka.clock };
   const lease = await acquireLeaderLease({ kafka: kafka.client, ...group, signal });
   if ('holder' in lease)

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Agent } from 'undici';
 import { type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
 import type { Clock } from './clock.ts';
+import { orAborted } from './or-aborted.ts';
 import { namedFiles, presentIn, type TlsFiles, type TlsMaterial, tlsMaterial } from './tls-files.ts';
 
 export type HttpRequest = {
@@ -142,17 +143,12 @@ function createLock(): Lock {
     const before = last;
     const own = Promise.withResolvers<void>();
     last = own.promise;
-    const aborted = Promise.withResolvers<never>();
-    const abort = () => aborted.reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
     try {
-      await Promise.race([before, aborted.promise]);
+      await orAborted(before, signal);
     } catch (error) {
       // A call that stops waiting passes its turn on only if the turn had reached it.
       void before.then(own.resolve);
       throw error;
-    } finally {
-      signal.removeEventListener('abort', abort);
     }
     return own.resolve;
   };

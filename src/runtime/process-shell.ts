@@ -116,17 +116,20 @@ export async function runProcess(options: {
 /** What an error of a listening socket has. */
 type Listening = { readonly address?: string; readonly hostname?: string; readonly port?: number };
 
+const PORTS = 'ADMIN_PORT, INGRESS_PORT, CONSOLE_PORT or SANDBOX_PORT';
+const HOSTS = 'ADMIN_HOST, INGRESS_HOST, CONSOLE_HOST or SANDBOX_HOST';
+
 /** What the operator can do something about is said in the line itself. */
 function startFailure(error: unknown): string {
   const { code, syscall, address, hostname, port } = Object(error) as NodeJS.ErrnoException & Listening;
   if (syscall === 'listen' && code === 'EACCES')
-    return `start failed: this user may not listen on port ${port} of ${address}: give a port from 1024 (ADMIN_PORT, INGRESS_PORT, CONSOLE_PORT or SANDBOX_PORT)`;
+    return `start failed: this user may not listen on port ${port} of ${address}: give a port from 1024 (${PORTS})`;
   if (syscall === 'listen' && code === 'EADDRNOTAVAIL')
-    return `start failed: ${address} is no address of this machine: correct the variable that has it (ADMIN_HOST, INGRESS_HOST, CONSOLE_HOST or SANDBOX_HOST)`;
+    return `start failed: ${address} is no address of this machine: correct the variable that has it (${HOSTS})`;
   if (syscall === 'getaddrinfo')
-    return `start failed: the host name ${hostname} is unknown: correct the variable that has it (ADMIN_HOST, INGRESS_HOST, CONSOLE_HOST or SANDBOX_HOST), or the name service`;
+    return `start failed: the host name ${hostname} is unknown: correct the variable that has it (${HOSTS}), or the name service`;
   if (code !== 'EADDRINUSE') return 'start failed';
-  return `start failed: port ${port} of ${address} is in use by another process: stop that, or set the variable that has this port (ADMIN_PORT, INGRESS_PORT, CONSOLE_PORT or SANDBOX_PORT) to another one`;
+  return `start failed: port ${port} of ${address} is in use by another process: stop that, or set the variable that has this port (${PORTS}) to another one`;
 }
 
 /** Failures that only another configuration ends. */

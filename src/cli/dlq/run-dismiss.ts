@@ -1,10 +1,11 @@
 import { openDeadLetterTopic } from '../../dead-letters/dead-letter-topic.ts';
 import { type Dismissal, dismissAll } from '../../dead-letters/dismiss-all.ts';
+import { acquireOperatorLease } from '../../dead-letters/operator-lease.ts';
 import type { DeadLetterOutcome } from '../../dead-letters/redrive-one.ts';
 import { selectDue } from '../../dead-letters/select-due.ts';
 import { type KafkaAccess, openPublisher, UNOBSERVED } from '../../kafka/open-kafka.ts';
 import type { Config } from '../shell/connections.ts';
-import { acquireLease, type DlqRun, PUBLISH_DEADLINE_MS } from './run-redrive.ts';
+import { type DlqRun, PUBLISH_DEADLINE_MS } from './run-redrive.ts';
 
 /** Markers are small. */
 const BACKLOG_BYTES = 16 * 1024 * 1024;
@@ -17,7 +18,7 @@ export async function runDismiss(
   const { shell, kafka, filter, rate, limit, isDry, dismissal, onSelected, onProgress } = run;
   const opened = new AsyncDisposableStack();
   try {
-    const lease = isDry ? null : await acquireLease(kafka, prefix, shell.signal);
+    const lease = isDry ? null : await acquireOperatorLease(kafka, prefix, shell.signal);
     opened.defer(() => lease?.release());
     const topic = await openDeadLetterTopic(kafka, prefix, { bodies: undefined, sealingKeys: undefined });
     opened.defer(() => topic.stop());

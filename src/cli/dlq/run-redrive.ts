@@ -1,4 +1,3 @@
-import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { readSealingKeys } from '../../crypto/sealing.ts';
 import { openDeadLetterTopic } from '../../dead-letters/dead-letter-topic.ts';
 import type { DeadLetterFilter } from '../../dead-letters/filter.ts';
@@ -6,8 +5,6 @@ import { acquireOperatorLease } from '../../dead-letters/operator-lease.ts';
 import { redriveAll } from '../../dead-letters/redrive-all.ts';
 import { type DeadLetterOutcome, dryRun } from '../../dead-letters/redrive-one.ts';
 import { type Due, selectDue } from '../../dead-letters/select-due.ts';
-import { checkTopics } from '../../kafka/admin/watch-safety.ts';
-import type { HeldLease } from '../../kafka/consume/leader-lease.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import {
   type Config,
@@ -33,16 +30,6 @@ export type DlqRun = {
 /** After it a record, or its marker, counts as not published. */
 export const PUBLISH_DEADLINE_MS = 15_000;
 
-/** The lease, of a topic that exists: the group of one that does not tells neither its name nor what to do. */
-export async function acquireLease(
-  kafka: KafkaAccess,
-  prefix: string,
-  signal: AbortSignal,
-): Promise<HeldLease> {
-  await checkTopics(kafka.client, [topicName(prefix, OWN_TOPICS.deadLetter)]);
-  return acquireOperatorLease(kafka, prefix, signal);
-}
-
 /** Acquires the lease, reads the topic, redrives the selected records. Ends early when the shell's signal aborts, or the lease is lost. */
 export async function runRedrive(
   config: Config<(typeof REDELIVERY_GROUPS)[number]>,
@@ -52,7 +39,7 @@ export async function runRedrive(
   const { prefix } = config.topics;
   const opened = new AsyncDisposableStack();
   try {
-    const lease = isDry ? null : await acquireLease(kafka, prefix, shell.signal);
+    const lease = isDry ? null : await acquireOperatorLease(kafka, prefix, shell.signal);
     opened.defer(() => lease?.release());
     const bodies = await connectBodyStore(config);
     const sealingKeys = readSealingKeys(config.subscriptions.sealingKeyFile);

@@ -6,6 +6,7 @@ import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import { type KafkaAccess, UNOBSERVED } from '../../kafka/open-kafka.ts';
 import { Publisher } from '../../kafka/produce/publisher.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import type { CliConfig } from './connections.ts';
 import { ownRecordReader, watchReadErrors } from './read-own-topics.ts';
 import { type Shell, UsageError } from './shell.ts';
@@ -110,7 +111,7 @@ const UNKNOWN_TOPIC = ': UNKNOWN_TOPIC_OR_PARTITION';
 export async function publishOnce(
   kafka: KafkaAccess,
   records: readonly OutgoingRecord[],
-  signal?: AbortSignal,
+  signal = new AbortController().signal,
 ): Promise<Position[]> {
   let trouble: string | null = null;
   const publisher = new Publisher({
@@ -124,25 +125,18 @@ export async function publishOnce(
       },
     },
   });
-  const interrupted = Promise.withResolvers<never>();
-  interrupted.promise.catch(() => {});
-  const onAbort = () =>
-    interrupted.reject(
-      new Error('interrupted before the brokers confirmed it; it may be stored all the same'),
-    );
-  signal?.addEventListener('abort', onAbort);
-  if (signal?.aborted) onAbort();
   try {
     const published = Promise.all(records.map((record) => publisher.publish(record, DEADLINE_MS)));
-    return await Promise.race([published, interrupted.promise]);
+    return await orAborted(published, signal);
   } catch (error) {
+    if (signal.aborted)
+      throw new Error('interrupted before the brokers confirmed it; it may be stored all the same');
     if (!hasCode(error, 'PUBLISH_DEADLINE') || trouble === null) throw error;
     const why: string = trouble;
     if (why.endsWith(UNKNOWN_TOPIC))
       throw new HooklineError('TOPICS_MISSING', why.slice(0, -UNKNOWN_TOPIC.length));
     throw new HooklineError('PUBLISH_DEADLINE', why, { cause: error });
   } finally {
-    signal?.removeEventListener('abort', onAbort);
     await publisher.stop();
   }
 }

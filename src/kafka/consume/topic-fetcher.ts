@@ -2,6 +2,7 @@ import '../connect/client-patches.ts';
 import { Consumer } from '@platformatic/kafka';
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import { clipValues } from '../connect/clip-values.ts';
 import type { KafkaConnection } from '../connect/connection.ts';
@@ -171,23 +172,18 @@ export async function openStarted({
   opening: signal = new AbortController().signal,
 }: TopicDeps): Promise<TopicFetcher> {
   const fetcher = openTopic(topic);
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', onAbort);
   let starts = 0;
   const again = (error: unknown) => ++starts < STARTS && !hasCode(error, 'KAFKA_REFUSED');
   try {
-    const looked = retry(() => fetcher.lookUp(), {
+    const lookedUp = retry(() => fetcher.lookUp(), {
       ...{ backoff: STARTING, signal, clock, again },
       onFailure: () => {},
     });
     // Cut off from brokers that say nothing, the client would leave it open.
-    await Promise.race([looked, aborted.promise]);
+    await orAborted(lookedUp, signal);
     return fetcher;
   } catch (error) {
     fetcher.close();
     throw error;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }
