@@ -7,6 +7,9 @@ import { until } from '../support/until.ts';
 
 const RECORDS = 4;
 const BYTES = 200_000;
+/** What some terminals take for a command (U+009B is one beside ESC), and what turns the text around it. */
+const HOSTILE = '\u001b[2J\nforged: line\u009b2J\u202e';
+const unsafeIn = (text: string) => ['\u001b', '\u009b', '\u202e'].filter((one) => text.includes(one));
 
 let fixture: Fixture;
 
@@ -19,7 +22,7 @@ beforeAll(async () => {
   const topics = [{ topic: foreign, numPartitions: 1, replicationFactor: 1 }];
   await admin.createTopics({ topics, waitForLeaders: false });
   const value = JSON.stringify({ type: 'Buffer', text: 'x'.repeat(BYTES) });
-  const headers = { said: '\u001b[2J\nforged: line' };
+  const headers = { said: HOSTILE };
   const messages = Array.from({ length: RECORDS }, () => ({ key: 'e-1', value, headers }));
   await producer.send({ topic: fixture.topic('commands'), messages });
   const send = { topic: foreign, messages: [{ key: 'theirs', value: '{"a":1}' }] };
@@ -52,8 +55,14 @@ describe('hookline in a pipe', () => {
 
   it('prints nothing that controls the terminal or looks like another line', async () => {
     const { stdout } = await shell('hookline tail commands --from-beginning --limit 1');
-    expect(stdout).toContain('  said: \\u001b[2J\\nforged: line\n');
-    expect(stdout).not.toContain('\u001b');
+    expect(stdout).toContain('  said: \\u001b[2J\\nforged: line\\u009b2J\\u202e\n');
+    expect(unsafeIn(stdout)).toEqual([]);
+  });
+
+  it('prints nothing that controls the terminal in JSON either, where the escapes mean the same', async () => {
+    const { stdout } = await shell('hookline tail commands --from-beginning --limit 1 --json');
+    expect(unsafeIn(stdout)).toEqual([]);
+    expect(JSON.parse(stdout).headers).toEqual({ said: HOSTILE });
   });
 });
 

@@ -151,7 +151,7 @@ async function findTopic(kafka: KafkaAccess, prefix: string, given: string): Pro
 }
 
 function show(record: Described, json: boolean): string {
-  if (json) return JSON.stringify(record, jsonValue);
+  if (json) return visible(JSON.stringify(record, jsonValue));
   const { topic, partition, offset, time, key, headers, value } = record;
   const head = `${topic}[${partition}]@${offset}  ${time}  key ${key}`;
   const lines = Object.entries(headers).map(([name, text]) => `  ${name}: ${text}`);
