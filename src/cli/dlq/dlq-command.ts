@@ -69,7 +69,7 @@ export function addDlqCommand(program: Command, shell: Shell, run: Run): void {
 
 async function list(shell: Shell, options: ListOptions): Promise<ExitCode> {
   const filter = parseFilter(options.filter);
-  return withDeadLetterTopic(shell, async (topic) => {
+  return withDeadLetterTopic(shell, { readsBodies: false }, async (topic) => {
     const found = await topic.all(filter);
     printRows(shell, options.json === true, found.map(options.json ? describeDeadLetter : deadLetterRow));
     return 0;
@@ -87,7 +87,8 @@ async function show(shell: Shell, name: string, options: ShowOptions): Promise<E
       `${JSON.stringify(name)} is neither partition:offset nor an event id: "hookline dlq list" shows both.`,
     );
   const filter = parseFilter([POSITION.test(name) ? `at=${name}` : `id=${name}`]);
-  return withDeadLetterTopic(shell, async (topic) => {
+  const readsBodies = options.body !== undefined || options.reveal === true;
+  return withDeadLetterTopic(shell, { readsBodies }, async (topic) => {
     const found = await topic.all(filter);
     const [deadLetter, ...more] = found;
     if (!deadLetter)
@@ -107,12 +108,13 @@ async function show(shell: Shell, name: string, options: ShowOptions): Promise<E
 
 async function withDeadLetterTopic(
   shell: Shell,
+  { readsBodies }: { readonly readsBodies: boolean },
   work: (topic: DeadLetterTopic) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const config = loadConfig(shell, 'kafka', 'topics', 'bodyStore', 'subscriptions');
   const access = {
-    bodies: await connectBodyStore(config),
-    sealingKeys: readSealingKeys(config.subscriptions.sealingKeyFile),
+    bodies: readsBodies ? await connectBodyStore(config) : undefined,
+    sealingKeys: readsBodies ? readSealingKeys(config.subscriptions.sealingKeyFile) : undefined,
   };
   const topic = await openDeadLetterTopic(connectKafka(config), config.topics.prefix, access);
   try {
