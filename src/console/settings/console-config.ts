@@ -1,5 +1,6 @@
 import { checkRegistrySettings, registrySettings, schemaSettings } from '../../avro/registry-settings.ts';
-import { commandTopicSetting } from '../../config/command-topics.ts';
+import { eventTopicsIn } from '../../avro/schema-files.ts';
+import { checkCommandTopics, commandTopicSetting } from '../../config/command-topics.ts';
 import { type EnvSource, envReader, readGroups } from '../../config/env.ts';
 import { misspeltHints } from '../../config/misspelt.ts';
 import { runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
@@ -46,6 +47,8 @@ export function loadConsoleConfig(source: EnvSource) {
   const config = readGroups(reader, groups);
   checkKafkaSettings(config.kafka, reader);
   checkRegistrySettings(config.registry, reader);
+  const written = { prefix: config.topics.prefix, eventTopics: eventTopicsIn(config.schemas.dir) };
+  checkCommandTopics(config.commands.topics, written, reader);
   checkBodyStoreSettings(config.bodyStore, reader);
   checkConsoleSettings(config.console, reader);
   return reader.done(config, misspeltHints(groups, source.env));

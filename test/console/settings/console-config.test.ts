@@ -150,3 +150,10 @@ it('names a misspelt variable beside the fault of the one that was meant', () =>
     /KAFKA_BROKERS is not set.*KAFKA_BROKER is not a setting and is not read/s,
   );
 });
+
+it('takes no command topic that Hookline writes itself', () => {
+  expect(faultsOf({ COMMAND_TOPICS: 'payments.commands,ledger.commands' })).toEqual([]);
+  expect(faultsOf({ COMMAND_TOPICS: 'payments.commands,payments.payment-status' })).toEqual([
+    'COMMAND_TOPICS names payments.payment-status, which Hookline writes: give another topic.',
+  ]);
+});
