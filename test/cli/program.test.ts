@@ -171,6 +171,16 @@ describe('hookline, where nobody answers,', () => {
     expect(findings.filter(({ finding }) => /undefined|TypeError/.test(finding))).toEqual([]);
   });
 
+  it('doctor names a misspelt variable also beside another fault', async () => {
+    const { out } = await cli({ LOG_LEVEL: 'verbose', KAFKA_BROKER: '127.0.0.1:9' }, 'doctor', '--json');
+    expect(JSON.parse(out)).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ finding: expect.stringContaining('LOG_LEVEL is "verbose"') }),
+        expect.objectContaining({ remedy: 'did you mean KAFKA_BROKERS?' }),
+      ]),
+    );
+  });
+
   it('doctor names a faulty folder of schemas once, and does not blame the brokers', async () => {
     const { out } = await cli({ ...ENV, SCHEMAS_DIR: import.meta.dirname }, 'doctor', '--json');
     const findings = JSON.parse(out) as { check: string; finding: string; remedy: string }[];

@@ -9,18 +9,17 @@ import { type Check, type Finding, fault, ok, skipped, warning } from '../shell/
 import { allSchemas } from '../shell/schemas-and-topics.ts';
 import { describeError } from '../shell/shell.ts';
 
-/**
- * Settings that no other check reads, and the schema files. Settings of a single process are left out: it reports them
- * all when it starts. Variables that nothing reads although they look like a setting.
- */
+/** Settings that no other check reads, and the schema files. Those of a single process are left out: it reports them all when it starts. */
 export const checkConfiguration: Check = async (shell) => {
   const config = loadConfig(shell, 'runtime', 'recordSize', 'durability', 'commands', 'schemas');
-  const unread = misspelt({ ...CLI_SETTINGS, provider: providerSettings }, shell.source.env).map(
-    ({ variable, meant }) =>
-      warning('configuration', `${variable} is not a setting and is not read`, `did you mean ${meant}?`),
-  );
-  return [ok('schema files', `${allSchemas(config).length} compiled`), ...unread];
+  return [ok('schema files', `${allSchemas(config).length} compiled`)];
 };
+
+/** Variables that nothing reads although they look like a setting: named also where the configuration has other faults. */
+export const checkNames: Check = async (shell) =>
+  misspelt({ ...CLI_SETTINGS, provider: providerSettings }, shell.source.env).map(({ variable, meant }) =>
+    warning('configuration', `${variable} is not a setting and is not read`, `did you mean ${meant}?`),
+  );
 
 /** Whether the secret files are usable, and unreadable to other users. */
 export const checkSecrets: Check = async (shell) => {

@@ -5,12 +5,13 @@ import { type Check, type Finding, failure, fault } from '../shell/finding.ts';
 import { printRows } from '../shell/print-rows.ts';
 import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 import { checkBodyStore } from './check-body-store.ts';
-import { checkConfiguration, checkSecrets } from './check-files.ts';
+import { checkConfiguration, checkNames, checkSecrets } from './check-files.ts';
 import { checkKafka } from './check-kafka.ts';
 import { checkClock, checkProvider, checkRegistry } from './check-services.ts';
 
 const CHECKS: Readonly<Record<string, Check>> = {
   configuration: checkConfiguration,
+  names: checkNames,
   kafka: checkKafka,
   registry: checkRegistry,
   'object store': checkBodyStore,
