@@ -18,7 +18,9 @@ export async function openBodyStore(
   const { address, deadlineMs } = settings;
   if (address === undefined) return undefined;
   const { files, ...others } = deps;
-  const store = await openS3({ ...settings, bucket: address.bucket }, files);
+  // Where another client decides, the process runs already: the file with the region can be gone for a moment.
+  const needsRegion = !deps.isGuarded;
+  const store = await openS3({ ...settings, bucket: address.bucket }, files, { needsRegion });
   return new BodyStore({ store, address, deadlineMs, ...others });
 }
 

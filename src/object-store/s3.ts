@@ -17,9 +17,14 @@ const SHA256_BASE64 = /^[A-Za-z0-9+/]{43}=$/;
  * A bucket of S3 or of a compatible store. Credentials come from the SDK's default chain: environment, files, web identity,
  * container, instance. The SDK keeps what it has read of AWS's files for ever: when one changes, the next request has a new client.
  * The SDK is loaded here: 40 MiB that nobody pays who has no object store.
+ * @param needsRegion whether a region that nothing gives is a fault of the configuration; else every request says that it is missing
  * @throws HooklineError CREDENTIALS_INVALID where BODY_STORE_CA_FILE cannot be used; ConfigError where no region is known
  */
-export async function openS3(options: S3Options, files: RenewalObserver): Promise<ObjectStore> {
+export async function openS3(
+  options: S3Options,
+  files: RenewalObserver,
+  { needsRegion = true } = {},
+): Promise<ObjectStore> {
   const sdk = await import('@aws-sdk/client-s3');
   const caFile =
     options.caFile === undefined ? [] : [{ variable: 'BODY_STORE_CA_FILE', path: options.caFile }];
@@ -37,7 +42,7 @@ export async function openS3(options: S3Options, files: RenewalObserver): Promis
       ),
   });
   let client = current();
-  await checkRegion(client.config.region);
+  if (needsRegion) await checkRegion(client.config.region);
   const replaced = new Set<S3Client>();
   /** The one for the next request; what is in progress over the one before comes to its end. */
   const next = () => {
