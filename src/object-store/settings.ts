@@ -123,7 +123,9 @@ export function checkBodyStoreSettings(settings: BodyStoreSettings, reader: EnvR
   };
   for (const [name, value] of Object.entries(further)) {
     if (address === undefined && value !== undefined)
-      reader.fault(`${name} has no effect without BODY_STORE: set BODY_STORE to s3://bucket/prefix.`);
+      reader.fault(`${name} has no effect without BODY_STORE: set BODY_STORE to s3://bucket/prefix.`, [
+        'BODY_STORE',
+      ]);
   }
   if (caFile !== undefined && endpoint?.startsWith('http:')) {
     reader.fault('BODY_STORE_CA_FILE needs an https address in BODY_STORE_ENDPOINT.');

@@ -47,7 +47,7 @@ export function checkOauthSettings(
     );
   }
   if (oauthTokenUrl === undefined && (oauthScope ?? oauthCaFile) !== undefined) {
-    reader.fault(`${prefix}_SCOPE and ${prefix}_CA_FILE need ${prefix}_TOKEN_URL.`);
+    reader.fault(`${prefix}_SCOPE and ${prefix}_CA_FILE need ${prefix}_TOKEN_URL.`, [`${prefix}_TOKEN_URL`]);
   }
   if (oauthCaFile !== undefined && oauthTokenUrl?.startsWith('http:')) {
     reader.fault(`${prefix}_CA_FILE needs an https address in ${prefix}_TOKEN_URL.`);

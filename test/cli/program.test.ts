@@ -107,6 +107,15 @@ describe('hookline, called wrongly,', () => {
     expect(notes).toContain('KAFKA_BROKER is not a setting and is not read: did you mean KAFKA_BROKERS?');
   });
 
+  it('verify says of a certificate that it cannot be read, not also that it is missing, and names a misspelt variable', async () => {
+    const files = { VERIFY_CERT_FILE: '/nowhere/tls.crt', VERIFY_KEY_FILE: 'package.json' };
+    const { notes } = await cli({ ...ENV, ...files, VERIFY_URLS: 'http://127.0.0.1:9' }, 'verify');
+    expect(notes.split('\n').slice(1)).toEqual([
+      expect.stringContaining('VERIFY_CERT_FILE names "/nowhere/tls.crt", which can\'t be read'),
+      '  VERIFY_URLS is not a setting and is not read: did you mean VERIFY_URL?',
+    ]);
+  });
+
   it('prints its help, exit code 0', async () => {
     const { exitCode, out, notes } = await cli({}, 'command', '--help');
     expect([exitCode, notes, out]).toEqual([0, '', expect.stringContaining('--execution-ids <list>')]);

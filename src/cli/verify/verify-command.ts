@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { envReader, type ValuesOf } from '../../config/env.ts';
+import { misspeltHints } from '../../config/misspelt.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
 import { type Finding, skipped } from '../shell/finding.ts';
@@ -87,8 +88,11 @@ function readSettings(shell: Shell, { url, target }: Options): Settings {
   const reader = envReader({ ...shell.source, env });
   const settings = reader.read(verifySettings);
   if ((settings.certFile === undefined) !== (settings.keyFile === undefined))
-    reader.fault('VERIFY_CERT_FILE and VERIFY_KEY_FILE belong together: set both or neither.');
-  return reader.done(settings);
+    reader.fault('VERIFY_CERT_FILE and VERIFY_KEY_FILE belong together: set both or neither.', [
+      'VERIFY_CERT_FILE',
+      'VERIFY_KEY_FILE',
+    ]);
+  return reader.done(settings, misspeltHints({ verify: verifySettings }, env));
 }
 
 const HOUR_MS = 3_600_000;

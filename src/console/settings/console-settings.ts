@@ -125,14 +125,15 @@ export function checkConsoleSettings(settings: ConsoleSettings, reader: EnvReade
   if (host !== undefined && !isLoopback(host) && !hasOidc && !hasHeader)
     reader.fault(
       `CONSOLE_HOST is ${JSON.stringify(host)}, and nobody would have to log in: set CONSOLE_OIDC_ISSUER, CONSOLE_OIDC_CLIENT_ID and CONSOLE_OIDC_CLIENT_SECRET_FILE, or CONSOLE_USER_HEADER, or listen on 127.0.0.1.`,
-      Object.keys(all),
+      [...Object.keys(all), 'CONSOLE_USER_HEADER'],
     );
   if (hasHeader && !(settings.trustedProxies?.length > 0))
     reader.fault(
       'CONSOLE_USER_HEADER needs CONSOLE_TRUSTED_PROXIES: whoever reaches the console past the proxy could write that header. Give the addresses of the proxy.',
+      ['CONSOLE_TRUSTED_PROXIES'],
     );
   if (groupsHeader !== undefined && !hasHeader)
-    reader.fault('CONSOLE_GROUPS_HEADER needs CONSOLE_USER_HEADER.');
+    reader.fault('CONSOLE_GROUPS_HEADER needs CONSOLE_USER_HEADER.', ['CONSOLE_USER_HEADER']);
   if ((hasOidc || hasHeader) && roles?.length === 0)
     reader.fault(
       'CONSOLE_ROLES is empty, and nobody could see anything: give group=role, or *=view for everyone.',
@@ -157,5 +158,6 @@ function checkPublicUrl(settings: ConsoleSettings, hasOidc: boolean, reader: Env
   if (!hasOidc || isHere || parsed?.protocol === 'https:' || allowPlaintextCredentials) return;
   reader.fault(
     'CONSOLE_PUBLIC_URL must be the https address of the console: sessions and logins would travel without TLS. Set ALLOW_PLAINTEXT_CREDENTIALS to true where nobody else can read that network.',
+    ['CONSOLE_PUBLIC_URL'],
   );
 }

@@ -87,7 +87,7 @@ export function checkKafkaSettings(settings: KafkaSettings, reader: EnvReader): 
     ]);
   }
   if (!settings.ssl && (settings.caFile ?? settings.certFile) !== undefined) {
-    reader.fault('KAFKA_CA_FILE and KAFKA_CERT_FILE need TLS: set KAFKA_SSL to true.');
+    reader.fault('KAFKA_CA_FILE and KAFKA_CERT_FILE need TLS: set KAFKA_SSL to true.', ['KAFKA_SSL']);
   }
   if (settings.ssl === false && settings.saslMechanism !== undefined) {
     const use = {
@@ -121,10 +121,14 @@ function checkSaslSettings(settings: KafkaSettings, reader: EnvReader): void {
     );
   }
   if ((mechanism === 'AWS_MSK_IAM') !== (settings.awsRegion !== undefined)) {
-    reader.fault('AWS_MSK_IAM in KAFKA_SASL_MECHANISM and KAFKA_AWS_REGION go together: set both or none.');
+    reader.fault('AWS_MSK_IAM in KAFKA_SASL_MECHANISM and KAFKA_AWS_REGION go together: set both or none.', [
+      'KAFKA_SASL_MECHANISM',
+    ]);
   }
   if (mechanism !== 'OAUTHBEARER' && (settings.oauthExtensions ?? []).length > 0) {
-    reader.fault('KAFKA_OAUTH_EXTENSIONS needs OAUTHBEARER in KAFKA_SASL_MECHANISM.');
+    reader.fault('KAFKA_OAUTH_EXTENSIONS needs OAUTHBEARER in KAFKA_SASL_MECHANISM.', [
+      'KAFKA_SASL_MECHANISM',
+    ]);
   }
   checkOauthSettings('KAFKA_OAUTH', settings, reader);
 }

@@ -144,6 +144,21 @@ it.each<[string, Record<string, string>]>([
   expect(faultsOf(env)).not.toEqual([]);
 });
 
+it.each<[string, string, Record<string, string>]>([
+  ['BODY_STORE', 's4://events', { BODY_STORE_REGION: 'eu-central-1' }],
+  ['KAFKA_SSL', 'yes', { KAFKA_CA_FILE: 'package.json' }],
+  ['KAFKA_SASL_MECHANISM', 'MSK', { KAFKA_AWS_REGION: 'eu-central-1' }],
+  ['KAFKA_SASL_MECHANISM', 'OAUTH', { KAFKA_OAUTH_EXTENSIONS: 'cluster=a' }],
+  ['SCHEMA_REGISTRY_OAUTH_TOKEN_URL', 'login', { ...REGISTRY, SCHEMA_REGISTRY_OAUTH_SCOPE: 'a' }],
+  ['CONSOLE_TRUSTED_PROXIES', 'proxy', { CONSOLE_USER_HEADER: 'x-user', CONSOLE_ROLES: '*=view' }],
+  ['CONSOLE_USER_HEADER', 'x user', { CONSOLE_HOST: '0.0.0.0' }],
+  ['CONSOLE_PUBLIC_URL', 'here', { ...LOGIN, CONSOLE_OIDC_CLIENT_SECRET_FILE: 'package.json' }],
+])('says that %s is not %s, and not also what it would be needed for', (name, value, env) => {
+  expect(faultsOf({ ...env, [name]: value })).toEqual([expect.stringMatching(`^${name} `)]);
+  const { [name]: _, ...without } = env;
+  expect(faultsOf(without)).not.toEqual([]);
+});
+
 it('names a misspelt variable beside the fault of the one that was meant', () => {
   const env = { KAFKA_BROKER: '127.0.0.1:9', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' };
   expect(() => loadConsoleConfig(nodeSource(env))).toThrow(
