@@ -259,6 +259,23 @@ function blocksOf(values: object, path: readonly string[] = []): string[] {
   });
 }
 
+/** The dotted names of the chart's own values whose default is not empty. `maxUnavailable` may give way to `minAvailable`. */
+const valuesOf = (values: object): string[] =>
+  ['', ...blocksOf(values)].flatMap((block) => {
+    const path = block === '' ? [] : block.split('.');
+    // biome-ignore lint/suspicious/noExplicitAny: each block has its own
+    const own = path.reduce((at: any, name) => at[name], values);
+    const names = Object.keys(own).filter((name) => typeof own[name] !== 'object' && own[name] !== '');
+    return names.filter((name) => name !== 'maxUnavailable').map((name) => [...path, name].join('.'));
+  });
+
+/** What the refusal says of a block or a value that is not there. */
+function isMissing(dotted: string): RegExp {
+  const [, parent = '', name] = /^(?:(.*)\.)?(.*)$/.exec(dotted) ?? [];
+  const at = parent && `/${parent.replaceAll('.', '/')}`;
+  return new RegExp(`at '${at}': missing propert(y|ies) .*'${name}'`);
+}
+
 describe('the chart refuses', () => {
   it.each(WRONG)('%s, and says which value is wrong', async (_, sets, named) => {
     const flags = sets.flatMap((set) => ['--set', set]);
@@ -275,12 +292,16 @@ describe('the chart refuses', () => {
     for (const some of byDepth.values()) {
       const sets = some.flatMap((block) => ['--set', `${block}=null`]);
       const { error } = await helmTemplate(helm, '-f', valuesFile('minimal'), ...sets);
-      for (const block of some) {
-        const [, parent = '', name] = /^(?:(.*)\.)?(.*)$/.exec(block) ?? [];
-        const at = parent && `/${parent.replaceAll('.', '/')}`;
-        expect(error, block).toMatch(new RegExp(`at '${at}': missing propert(y|ies) .*'${name}'`));
-      }
+      for (const block of some) expect(error, block).toMatch(isMissing(block));
     }
+  });
+
+  it('every value with nothing behind it whose default is not empty: what it stands for would be missing, or be another one', async () => {
+    const values = valuesOf(parse(readFile(`${CHART}/values.yaml`)));
+    expect(values).toEqual(expect.arrayContaining(['topicPrefix', 'control.enabled', 'kafka.tls.enabled']));
+    const sets = values.flatMap((value) => ['--set', `${value}=null`]);
+    const { error } = await helmTemplate(helm, '-f', valuesFile('minimal'), ...sets);
+    for (const value of values) expect(error, value).toMatch(isMissing(value));
   });
 
   it.each(['my.release', '2pay'])('the release name %s, which no Service can have', async (name) => {
