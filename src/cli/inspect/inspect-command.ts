@@ -41,12 +41,10 @@ async function inspect(shell: Shell, wanted: string, options: Options): Promise<
     });
   const describe = describers(read, mask);
   const found: Found[] = [];
-  const topics = await topicsToSearch(kafka, config.topics.prefix, commandTopics);
-  if (topics.size === 0)
-    throw new HooklineError(
-      'TOPICS_MISSING',
-      `none begins with ${config.topics.prefix}., as TOPIC_PREFIX says`,
-    );
+  const { prefix } = config.topics;
+  const topics = await topicsToSearch(kafka, prefix, commandTopics);
+  if (![...topics.keys()].some((topic) => topic.startsWith(`${prefix}.`)))
+    throw new HooklineError('TOPICS_MISSING', `none begins with ${prefix}., as TOPIC_PREFIX says`);
   for (const [topic, kind] of topics) {
     const { latest, earlier } = await searchTopic(kafka, topic, { wanted, describe: describe[kind], limit });
     found.push(...latest);

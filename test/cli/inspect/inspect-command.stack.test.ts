@@ -56,10 +56,13 @@ it('says that records could not be read where the registry does not answer', asy
   });
 });
 
-it('says that there are no topics of the prefix, instead of that nothing is known', async () => {
-  const { exitCode, notes } = await cli({ ...fixture.env, TOPIC_PREFIX: 'misspelt' }, 'inspect', 'eu');
-  expect([exitCode, notes]).toEqual([
-    1,
-    'hookline: topics do not exist: run hookline topics apply (none begins with misspelt., as TOPIC_PREFIX says)',
-  ]);
+it('says that there are no topics of the prefix, instead of that nothing is known, also where COMMAND_TOPICS names others', async () => {
+  const env = { ...fixture.env, TOPIC_PREFIX: 'misspelt' };
+  for (const more of [{}, { COMMAND_TOPICS: fixture.topic('commands') }]) {
+    const { exitCode, notes } = await cli({ ...env, ...more }, 'inspect', 'eu');
+    expect([exitCode, notes]).toEqual([
+      1,
+      'hookline: topics do not exist: run hookline topics apply (none begins with misspelt., as TOPIC_PREFIX says)',
+    ]);
+  }
 });
