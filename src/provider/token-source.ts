@@ -3,13 +3,7 @@ import { HooklineError } from '../core/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Http, type HttpAnswer, retryAfterMs } from '../runtime/http-client.ts';
 import { signJwt } from '../tokens/jwt.ts';
-import {
-  isRefusal,
-  MAX_ANSWER_BYTES,
-  readTokenAnswer,
-  scopesIn,
-  TOKEN_TIMEOUT_MS,
-} from '../tokens/token-answer.ts';
+import { MAX_ANSWER_BYTES, readTokenAnswer, scopesIn, TOKEN_TIMEOUT_MS } from '../tokens/token-answer.ts';
 import { createTokenCache, type TokenSource } from '../tokens/token-source.ts';
 import { type Judgement, judgeStatus, type OnRequest } from './judge-answer.ts';
 import type { ProviderSettings } from './settings.ts';
@@ -85,13 +79,21 @@ async function requestToken({
       timeoutMs: TOKEN_TIMEOUT_MS,
       maxAnswerBytes: MAX_ANSWER_BYTES,
     });
-    const judgement = judgeStatus(answer.status);
-    report(REFUSALS.has(judgement) && !isRefusal(answer) ? 'unknown' : judgement);
+    report(outcomeOf(answer));
     return answer;
   } catch (error) {
     report('unknown');
     throw new HooklineError('TOKEN_UNAVAILABLE', (error as Error).message, { cause: error });
   }
+}
+
+/** As the metric counts it. A 200 without a token is none: a page of what stands before the endpoint, or a token of another type. */
+function outcomeOf(answer: HttpAnswer): Judgement {
+  const read = readTokenAnswer(answer);
+  if (!('fault' in read)) return 'done';
+  const judgement = judgeStatus(answer.status);
+  if (judgement === 'done') return read.isRefusal ? 'refused' : 'unknown';
+  return REFUSALS.has(judgement) && !read.isRefusal ? 'unknown' : judgement;
 }
 
 /**

@@ -37,7 +37,7 @@ const REFUSAL_CODES: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /** Whether the endpoint itself refuses, and will as long as nobody changes something. */
-export const isRefusal = ({ status, body }: Pick<HttpAnswer, 'status' | 'body'>): boolean =>
+const isRefusal = ({ status, body }: Pick<HttpAnswer, 'status' | 'body'>): boolean =>
   status !== 200 &&
   status < 500 &&
   !PASSING.has(status) &&

@@ -22,6 +22,7 @@ afterAll(async () => {
 function open(more: { scope?: string; assertion?: () => Promise<string> } = {}) {
   const clock = { now: 1_000_000, setBy: 0 };
   const narrower: (readonly string[])[] = [];
+  const outcomes: string[] = [];
   const source = createTokenSource({
     settings: {
       authUrl: sandbox.url,
@@ -32,9 +33,10 @@ function open(more: { scope?: string; assertion?: () => Promise<string> } = {}) 
     http,
     assertion: more.assertion ?? (async () => 'sandbox-lite-jwt'),
     onNarrowerScope: (missing) => narrower.push(missing),
+    onRequest: (_, outcome) => outcomes.push(outcome),
     clock: { ...systemClock, now: () => clock.now, wall: () => clock.now + clock.setBy },
   });
-  return { source, clock, narrower };
+  return { source, clock, narrower, outcomes };
 }
 
 const asked = async () => (await sandbox.call('GET', '/_sandbox/requests?operation=token')).json.length;
@@ -191,6 +193,19 @@ describe('a token answer', () => {
       );
     expect(error).toMatchObject({ code });
     expect(error.message).not.toMatch(/sandbox-lite-jwt|<title>|sandbox_fault/);
+  });
+
+  it.each([
+    ['a page', { kind: 'html-200' }, 'unknown'],
+    ['nothing', { kind: 'status', code: 200, body: null }, 'unknown'],
+    ['no token', { kind: 'alter', remove: ['/access_token'] }, 'unknown'],
+    ['a token of another type', { kind: 'alter', set: { '/token_type': 'DPoP' } }, 'refused'],
+  ])('200 with %s is counted as what it is, not as a token', async (_, fault, outcome) => {
+    await sandbox.fail({ operation: 'token', ...fault });
+    const { source, outcomes } = open();
+    await source.get().catch(() => {});
+    await source.get();
+    expect(outcomes).toEqual([outcome, 'done']);
   });
 
   it('with fewer scopes than were asked for is used, and said', async () => {
