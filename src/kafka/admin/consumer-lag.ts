@@ -9,7 +9,7 @@ export type LagWatchDeps = {
   readonly groupId: string;
   readonly topics: readonly string[];
   readonly onLag: (topic: string, partition: number, records: number) => void;
-  /** A poll failed: earlier figures may be outdated. Polling continues. */
+  /** The lag of a topic cannot be read: its earlier figures may be outdated. Polling continues. */
   readonly onFailure: (error: unknown) => void;
   readonly intervalMs?: number;
 };
@@ -21,17 +21,24 @@ const INTERVAL_MS = 15_000;
  */
 export function watchLag(deps: LagWatchDeps): LagWatch {
   const { kafka, intervalMs = INTERVAL_MS } = deps;
-  const admin = kafka.admin();
+  let admin = kafka.admin();
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
   let polling: Promise<void> = Promise.resolve();
-  const poll = async () => {
+  const pollTopic = async (topic: string) => {
     try {
       await admin.connect();
-      for (const topic of deps.topics) await reportLag(admin, topic, deps);
+      await reportLag(admin, topic, deps);
     } catch (error) {
-      if (!isStopped) deps.onFailure(error);
+      if (isStopped) return;
+      deps.onFailure(error);
+      // kafkajs asks for all topics that it knows, and fails at each of them where one is missing.
+      await admin.disconnect().catch(() => {});
+      admin = kafka.admin();
     }
+  };
+  const poll = async () => {
+    for (const topic of deps.topics) if (!isStopped) await pollTopic(topic);
     if (!isStopped) timer = setTimeout(begin, intervalMs);
   };
   const begin = () => {
@@ -44,6 +51,7 @@ export function watchLag(deps: LagWatchDeps): LagWatch {
       clearTimeout(timer);
       await admin.disconnect().catch(() => {});
       await polling;
+      await admin.disconnect().catch(() => {});
     },
   };
 }

@@ -44,4 +44,22 @@ describe("a group's lag", () => {
     await watch.stop();
     expect(failures).toEqual([]);
   });
+
+  it('of a topic is told while another topic of the group is missing', async () => {
+    const missing = `${topic}-missing`;
+    await createTopic(admin, { topic: missing, numPartitions: 1 });
+    const lags = new Map<string, number>();
+    const failures: unknown[] = [];
+    const watch = watchLag({
+      ...{ kafka, groupId, topics: [missing, topic], intervalMs: 50 },
+      onLag: (of, partition, records) => lags.set(`${of} ${partition}`, records),
+      onFailure: (error) => failures.push(error),
+    });
+    await until('both are told', () => lags.get(`${topic} 1`) === 2 && lags.has(`${missing} 0`));
+    await admin.deleteTopics({ topics: [missing] });
+    await until('it is missed', () => failures.length > 0, 60_000);
+    await admin.setOffsets({ groupId, topic, partitions: [{ partition: 1, offset: '4' }] });
+    await until('the commit is seen', () => lags.get(`${topic} 1`) === 1, 60_000);
+    await watch.stop();
+  });
 });
