@@ -48,12 +48,41 @@ async function compareUntilEnd(deps: ReconcilerDeps, group: Lease, stopping: Abo
     try {
       await deps.clock.sleep(deps.intervalMs, lease);
       lease.check();
-      await reconcile(deps, tries, lease);
+      await endingInTime(deps, lease, (bounded) => reconcile(deps, tries, bounded));
     } catch (error) {
       if (!lease.signal.aborted) deps.onFailure(error);
     }
   }
   deps.onStandby();
+}
+
+/** A comparison has so long, or an interval where that is longer. */
+const LONGEST_MS = 60_000;
+
+/** What waits for a topic that cannot be read would come to no end, and count as no failure. */
+async function endingInTime(
+  { clock, intervalMs, mode }: ReconcilerDeps,
+  lease: Lease,
+  compare: (lease: Lease) => Promise<void>,
+): Promise<void> {
+  if (mode === 'off') return compare(lease);
+  const longestMs = Math.max(intervalMs, LONGEST_MS);
+  const late = new AbortController();
+  const timer = clock.after(longestMs, () =>
+    late.abort(
+      new Error(`it came to no end within ${Math.round(longestMs / 1_000)} s: a topic may not be readable`),
+    ),
+  );
+  const signal = AbortSignal.any([lease.signal, late.signal]);
+  const check = () => {
+    lease.check();
+    late.signal.throwIfAborted();
+  };
+  try {
+    await compare({ ...lease, signal, check });
+  } finally {
+    timer.cancel();
+  }
 }
 
 const PUBLISH_DEADLINE_MS = 15_000;

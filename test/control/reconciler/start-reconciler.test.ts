@@ -6,16 +6,19 @@ import { manualClock } from '../../support/manual-clock.ts';
 const INTERVAL_MS = 300_000;
 
 /** A reconciler whose comparisons are counted, and whose leases the test gives. */
-function open(compare: () => void | Promise<void> = () => {}) {
+function open(
+  compare: (signal: AbortSignal) => void | Promise<void> = () => {},
+  mode: ReconcilerDeps['mode'] = 'off',
+) {
   const clock = manualClock();
   const seen = { comparisons: 0, standbys: 0, failures: [] as unknown[] };
   const reconciler = createReconciler({
-    ...({ mode: 'off', retired: { liveMs: 0, keptMs: 0 } } as ReconcilerDeps),
+    ...({ mode, retired: { liveMs: 0, keptMs: 0 } } as ReconcilerDeps),
     subscriptions: {
       ...{ all: () => [], get: () => undefined },
-      async caughtUp() {
+      async caughtUp(signal) {
         seen.comparisons++;
-        await compare();
+        await compare(signal);
       },
     },
     ...{ clock, intervalMs: INTERVAL_MS },
@@ -106,4 +109,16 @@ it('a comparison under way is waited for by the next lease, and by the stop', as
   underWay.resolve();
   await stopping;
   expect(seen).toMatchObject({ comparisons: 1, failures: [] });
+});
+
+it('a comparison that comes to no end, as where a topic cannot be read, is reported, and the next one comes all the same', async () => {
+  const untilAborted = (signal: AbortSignal) =>
+    new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  const { seen, reconciler, work, pass } = open(untilAborted, 'report');
+  work();
+  await pass(5);
+  expect(seen).toMatchObject({ comparisons: 3, failures: Array(2).fill(expect.any(Error)) });
+  expect(String(seen.failures[0])).toContain('came to no end within 300 s');
+  await reconciler.stop();
+  expect(seen.failures).toHaveLength(2);
 });
