@@ -39,6 +39,12 @@ type Undici = Awaited<ReturnType<typeof loadUndici>>;
 
 const NO_FILES: Partial<TlsMaterial> = {};
 
+/** Some call a character set such a coding: that is none. */
+const PACKINGS = /\b(?:gzip|deflate|compress|br|zstd)\b/i;
+
+/** Without it a server may pack its answer as it likes (RFC 9110, 12.5.3). */
+const AS_IT_IS = { 'accept-encoding': 'identity' };
+
 /** Of answers that are larger one at a time is read on: dozens of commands may be in work. */
 const SMALL_ANSWER_BYTES = 256 * 1024;
 
@@ -79,17 +85,22 @@ export function createHttp(options: { tls: TlsFiles; files: RenewalObserver; clo
         const undici = await loadUndici();
         const answer = await undici.request(url, {
           method,
-          headers,
+          headers: { ...AS_IT_IS, ...headers },
           ...(body === undefined ? {} : { body }),
           dispatcher: nextAgent(undici),
           signal,
         });
-        const { 'retry-after': retryAfter, date } = answer.headers;
+        const { 'retry-after': retryAfter, 'content-encoding': coding, date } = answer.headers;
+        const text = await readText(answer.body, { maxAnswerBytes, signal, lock });
+        // Of a failure the status says enough. What a success says is not known.
+        const packing = PACKINGS.exec(String(coding))?.[0];
+        if (answer.statusCode < 300 && packing !== undefined && text !== '')
+          throw new Error(`its answer is packed (${packing}), which was not asked for`);
         return {
           status: answer.statusCode,
           retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
           date: typeof date === 'string' ? date : undefined,
-          body: await readText(answer.body, { maxAnswerBytes, signal, lock }),
+          body: text,
         };
       } finally {
         timer.cancel();
@@ -113,7 +124,7 @@ function createAgent(Agent: Undici['Agent'], secureContext: TlsMaterial['context
   });
 }
 
-/** Nothing is unpacked: a compressed answer was not asked for, and is no JSON. What is left unread ends the connection. */
+/** Nothing is unpacked: a packed answer was not asked for. What is left unread ends the connection. */
 async function readText(
   body: AsyncIterable<Buffer>,
   { maxAnswerBytes, signal, lock }: { maxAnswerBytes: number; signal: AbortSignal; lock: Lock },

@@ -1,5 +1,7 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { openProviderHarness } from '../support/provider-harness.ts';
+import { serve } from '../support/serve.ts';
 
 const list = { method: 'GET', path: '/subscriptions' } as const;
 
@@ -103,4 +105,14 @@ describe('a call of the provider', () => {
     await expect(harness.call(list)).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
     expect(await harness.logged('list')).toEqual([]);
   });
+});
+
+it('a change that a packed page answers is not known to be done', async () => {
+  const page = gzipSync('<html>maintenance</html>');
+  await using server = await serve((_, response) =>
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(page),
+  );
+  await using behind = await openProviderHarness({ PROVIDER_BASE_URL: server.url });
+  const { judgement, why } = await behind.call({ method: 'PUT', path: '/subscription/one', body: {} });
+  expect([judgement, why]).toEqual(['unknown', expect.stringContaining('packed (gzip)')]);
 });

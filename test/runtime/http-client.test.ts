@@ -50,13 +50,30 @@ describe('the HTTP client', () => {
     await http.stop();
   });
 
+  it('asks for answers as they are: without a word servers may pack them', async () => {
+    await using server = await serve(({ headers }, response) => {
+      const asIs = headers['accept-encoding'] === 'identity';
+      if (asIs) response.end('{"id":"one"}');
+      else response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"id":"one"}'));
+    });
+    const http = createHttp({ tls: {}, files: silent, clock: systemClock });
+    expect((await http.send(get(server.url))).body).toBe('{"id":"one"}');
+    await http.stop();
+  });
+
   it('does not unpack what was not asked for', async () => {
     const packed = gzipSync(Buffer.alloc(64 * MEGABYTE, 0x20));
+    let status = 200;
     await using server = await serve((_, response) =>
-      response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed),
+      response.writeHead(status, { 'content-encoding': 'gzip' }).end(packed),
     );
     const http = createHttp({ tls: {}, files: silent, clock: systemClock });
-    expect((await http.send(get(server.url))).body.length).toBeLessThanOrEqual(packed.length);
+    // What it says is not known: a page may stand in it.
+    await expect(http.send(get(server.url))).rejects.toThrow('its answer is packed (gzip)');
+    status = 404;
+    const answer = await http.send(get(server.url));
+    expect(answer.status).toBe(404);
+    expect(answer.body.length).toBeLessThanOrEqual(packed.length);
     await http.stop();
   });
 
