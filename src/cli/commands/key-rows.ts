@@ -1,3 +1,4 @@
+import { isoOf } from '../../core/instant.ts';
 import type { Sample } from '../../monitoring/metric-samples.ts';
 
 /** A live key of a subscription, and when it last matched a delivery. `key` is its position: 0 is the current one. */
@@ -29,7 +30,7 @@ export function keyRows(samples: readonly Sample[]): KeyRow[] {
       const which = JSON.stringify([ref, use, key]);
       const latest = Math.max(0, ...(matched.get(which) ?? []).map((sample) => sample.value));
       const matches = (counted.get(which) ?? []).reduce((sum, one) => sum + one.value, 0);
-      const lastMatched = latest > 0 ? new Date(latest * 1_000).toISOString() : null;
+      const lastMatched = latest > 0 ? isoOf(latest * 1_000) : null;
       return { ref, use, key, lastMatched, matches };
     }),
   );

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { envReader } from '../../config/env.ts';
 import { spoolSettings, subscriptionSettings } from '../../config/shared-settings.ts';
 import { HooklineError } from '../../core/errors.ts';
+import { isoOf } from '../../core/instant.ts';
 import { readSealingKeys } from '../../crypto/sealing.ts';
 import type { Redelivery } from '../../dead-letters/open-redelivery.ts';
 import type { DrainObserver } from '../../delivery/store/drain-row.ts';
@@ -49,7 +50,7 @@ export function addSpoolCommand(program: Command, shell: Shell, run: Run): void 
 
 async function status(shell: Shell, spool: Spool, dir: string, { json }: Options): Promise<ExitCode> {
   const { rows: deliveries, bytes, oldestAt, keyMissing } = spool.state;
-  const oldestReceivedAt = oldestAt === null ? null : new Date(oldestAt).toISOString();
+  const oldestReceivedAt = oldestAt === null ? null : isoOf(oldestAt);
   const fields = { dir, deliveries, bytes, oldestReceivedAt, keyMissing };
   if (json) shell.print(JSON.stringify(fields, null, 2));
   else printFields(shell, fields);

@@ -1,5 +1,6 @@
 import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { isoOf } from '../../core/instant.ts';
 import { topicName } from '../../core/names.ts';
 import { deadLetterTopicOf } from '../../delivery/open-delivery.ts';
 import { appendedSince } from '../../kafka/admin/appended-records.ts';
@@ -51,8 +52,6 @@ export async function checkCounters(source: CounterSource, deps: Deps): Promise<
 
 const REMEDY = 'see hookline verify in docs/operations.md';
 const notCompared = (text: string) => unknown('counters', text, REMEDY);
-const time = (at: number) => new Date(at).toISOString();
-
 async function readLives(source: CounterSource, http: Http, { kafka: { clock } }: Deps): Promise<LivesRead> {
   const to = clock.wall();
   if (source.kind === 'prometheus')
@@ -63,14 +62,14 @@ async function readLives(source: CounterSource, http: Http, { kafka: { clock } }
   const late = read.lives.filter(({ startedAt }) => startedAt !== null && startedAt > from);
   const restarted = late.map(
     ({ process, startedAt }) =>
-      `${process} started at ${time(startedAt ?? from)}: what was counted before is not known, except to a Prometheus`,
+      `${process} started at ${isoOf(startedAt ?? from)}: what was counted before is not known, except to a Prometheus`,
   );
   return { ...read, unknown: [...read.unknown, ...restarted] };
 }
 
 function agreement(processes: readonly LifeCounts[]): Finding {
   const { acknowledged, written, missing, since } = totalsOf(processes);
-  const text = `since ${time(since)}: ${acknowledged} webhooks acknowledged, ${written} records written, by ${processes.length} process(es)`;
+  const text = `since ${isoOf(since)}: ${acknowledged} webhooks acknowledged, ${written} records written, by ${processes.length} process(es)`;
   if (missing === 0) return ok('counters', text);
   const where = processes.filter((one) => one.missing > 0).map((one) => one.process);
   return fault(

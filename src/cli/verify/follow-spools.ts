@@ -1,7 +1,6 @@
+import { isoOf } from '../../core/instant.ts';
 import { type Finding, ok, unknown } from '../shell/finding.ts';
 import { countLife, type Life, shrinkageOf, surplus } from './compare-counters.ts';
-
-const time = (at: number) => new Date(at).toISOString();
 
 /**
  * Follows what was left in a spool from the process that left it to the one that replaced it. A volume that was lost or emptied
@@ -42,10 +41,10 @@ export function successorOf(life: Life, spool: readonly Life[]): Life | undefine
 function handedOver({ process, last }: Life, next: Life): Finding | null {
   const found = Math.max(0, Math.min(surplus(next.first), surplus(next.last)));
   if (found >= last.spooled) return null;
-  const started = time(next.startedAt ?? next.first.at);
+  const started = isoOf(next.startedAt ?? next.first.at);
   return unknown(
     'spools',
-    `${process}: ${last.spooled} deliveries were in its spool at ${time(last.at)}, and the process that replaced it at ${started} accounts for ${found}: the other ${last.spooled - found} were drained in between, or are lost`,
+    `${process}: ${last.spooled} deliveries were in its spool at ${isoOf(last.at)}, and the process that replaced it at ${started} accounts for ${found}: the other ${last.spooled - found} were drained in between, or are lost`,
     'look for them in the topics, and in the logs of the process before and of a job that drained the spool; if they are not there, have the provider replay the time before',
   );
 }
@@ -53,7 +52,7 @@ function handedOver({ process, last }: Life, next: Life): Finding | null {
 const leftBehind = ({ process, last }: Life): Finding =>
   unknown(
     'spools',
-    `${process}: ${last.spooled} deliveries were in its spool at ${time(last.at)}, its last scrape, and no process has replaced it`,
+    `${process}: ${last.spooled} deliveries were in its spool at ${isoOf(last.at)}, its last scrape, and no process has replaced it`,
     'bring its volume back, or check that a job has drained it (hookline spool status); if the volume is lost, have the provider replay the time before',
   );
 
@@ -69,7 +68,7 @@ function unclear(life: Life, taken: number): Finding[] {
   return [
     unknown(
       'spools',
-      `${life.process}: ${from.spooled} deliveries were in its spool at ${time(from.at)}, when the counters begin, and ${count} of them cannot be followed: they were published and not yet removed then, or are lost`,
+      `${life.process}: ${from.spooled} deliveries were in its spool at ${isoOf(from.at)}, when the counters begin, and ${count} of them cannot be followed: they were published and not yet removed then, or are lost`,
       'run it again with a --since at which the spool was empty (hookline_spool_deliveries)',
     ),
   ];

@@ -1,3 +1,4 @@
+import { isoOf } from '../../core/instant.ts';
 import {
   openPrometheusApi,
   type PrometheusApi,
@@ -146,15 +147,13 @@ function livesIn(scrapes: readonly Scrape[], names: Pick<Life, 'process' | 'owne
 
 /** Parts of the period for which Prometheus has no scrapes. */
 function gapsIn(lives: readonly Life[], from: number, to: number): string[] {
-  if (lives.length === 0)
-    return [`Prometheus has no counters of ingress since ${new Date(from).toISOString()}`];
+  if (lives.length === 0) return [`Prometheus has no counters of ingress since ${isoOf(from)}`];
   const first = Math.min(...lives.map(({ base, last }) => base?.at ?? last.at));
   const last = Math.max(...lives.map((life) => life.last.at));
-  const time = (at: number) => new Date(at).toISOString();
   const isLate = first > from + FRESH_MS && lives.every(({ base }) => base !== null);
   return [
-    ...(isLate ? [`Prometheus has no counters of ingress before ${time(first)}`] : []),
-    ...(last < to - FRESH_MS ? [`Prometheus has scraped no ingress since ${time(last)}`] : []),
+    ...(isLate ? [`Prometheus has no counters of ingress before ${isoOf(first)}`] : []),
+    ...(last < to - FRESH_MS ? [`Prometheus has scraped no ingress since ${isoOf(last)}`] : []),
   ];
 }
 
@@ -171,8 +170,7 @@ function notScraped(lives: readonly Life[], up: readonly Series[], to: number): 
     .flatMap((ofOwner) => ofOwner.filter((life) => !successorOf(life, ofOwner)))
     .filter((life) => life.last.at < to - FRESH_MS && mayRun(life))
     .map(({ process, last }) => {
-      const since = new Date(last.at).toISOString();
-      return `${process}: Prometheus has not scraped it since ${since}, and it may still run: what it has counted since is not known`;
+      return `${process}: Prometheus has not scraped it since ${isoOf(last.at)}, and it may still run: what it has counted since is not known`;
     });
 }
 

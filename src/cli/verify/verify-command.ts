@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { envReader, type ValuesOf } from '../../config/env.ts';
 import { misspeltHints } from '../../config/misspelt.ts';
+import { isoOf } from '../../core/instant.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
 import { type Finding, skipped } from '../shell/finding.ts';
@@ -177,7 +178,7 @@ function missingOf({ processes, findings }: CounterReport): number | null {
 
 const row = ({ process, since, until, ...counts }: LifeCounts) => ({
   process,
-  since: new Date(since).toISOString(),
-  until: new Date(until).toISOString(),
+  since: isoOf(since),
+  until: isoOf(until),
   ...counts,
 });
