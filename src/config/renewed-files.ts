@@ -17,6 +17,9 @@ export type RenewalObserver = {
   presents?(variable: string, validity: () => Validity): void;
 };
 
+/** For who ends before a renewed file would be worth a line, or beside one that logs the same. */
+export const UNOBSERVED_FILES: RenewalObserver = { renewed() {}, unusable() {} };
+
 /**
  * Something made of files, such as a TLS context: checked with each call, and made again when a content has changed.
  * The first reading throws where a file can't be used; afterwards what was made last stays until the files fit again,

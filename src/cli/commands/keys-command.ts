@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
+import { UNOBSERVED_FILES } from '../../config/renewed-files.ts';
 import { type Sample, samplesIn } from '../../monitoring/metric-samples.ts';
 import { readProcess } from '../../monitoring/read-process.ts';
 import { adminAddressesOf } from '../../runtime/admin-addresses.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { createHttp, type Http } from '../../runtime/http-client.ts';
-import { SILENT } from '../shell/connections.ts';
 import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { describeError, type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
@@ -34,7 +34,7 @@ export function addKeysCommand(program: Command, shell: Shell, run: Run): void {
 }
 
 async function status(shell: Shell, { ingress = [DEFAULT_INGRESS], ref, json }: Options): Promise<ExitCode> {
-  const http = createHttp({ tls: {}, files: SILENT, clock: systemClock });
+  const http = createHttp({ tls: {}, files: UNOBSERVED_FILES, clock: systemClock });
   const stop = () => void http.stop();
   shell.signal.addEventListener('abort', stop);
   const lives = await readIngress(ingress, { http, addressesOf: adminAddressesOf }).finally(stop);

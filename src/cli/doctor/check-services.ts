@@ -1,5 +1,6 @@
 import type { Registry } from '../../avro/registry.ts';
 import { envReader } from '../../config/env.ts';
+import { UNOBSERVED_FILES } from '../../config/renewed-files.ts';
 import { hasCode } from '../../core/errors.ts';
 import { subjectOf, topicName } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
@@ -22,7 +23,7 @@ export const checkProvider: Check = async ({ source }) => {
   reader.done({});
   const findings: Finding[] = [];
   const provider = openProvider({
-    files: { renewed() {}, unusable() {} },
+    files: UNOBSERVED_FILES,
     settings,
     newId,
     clock: systemClock,

@@ -5,6 +5,7 @@ import { eventTopicsIn } from '../../avro/schema-files.ts';
 import { checkCommandTopics, commandTopicSetting } from '../../config/command-topics.ts';
 import { envReader, type ValuesOf } from '../../config/env.ts';
 import { misspeltHints } from '../../config/misspelt.ts';
+import { UNOBSERVED_FILES } from '../../config/renewed-files.ts';
 import { controlGroupSetting, runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
 import { layoutSetting } from '../../crypto/layout.ts';
 import { openRedelivery, type Redelivery, type RedeliveryDeps } from '../../dead-letters/open-redelivery.ts';
@@ -72,26 +73,30 @@ export function loadConfig<G extends keyof Groups>(
 export type CliConfig = Config<(typeof CLI_GROUPS)[number]>;
 export const CLI_GROUPS = ['kafka', 'topics', 'registry', 'schemas'] as const;
 
-/** A command ends before a renewed file would be worth a line. */
-export const SILENT = { renewed() {}, unusable() {} };
-
 export function connectKafka(config: Config<'kafka'>): KafkaAccess {
   // The client's log would appear between the lines of the answer. Failures are thrown as errors anyway.
   const log = () => {};
   const clientId = 'hookline-cli';
   const requestTimeoutMs = LARGE_RECORDS.requestMs;
   return openKafka({
-    ...{ settings: config.kafka, files: SILENT, clock: systemClock, clientId, log, requestTimeoutMs },
+    ...{
+      settings: config.kafka,
+      files: UNOBSERVED_FILES,
+      clock: systemClock,
+      clientId,
+      log,
+      requestTimeoutMs,
+    },
   });
 }
 
 export const connectRegistry = (config: Config<'registry'>): Registry =>
-  openRegistry(config.registry, { files: SILENT, clock: systemClock });
+  openRegistry(config.registry, { files: UNOBSERVED_FILES, clock: systemClock });
 
 /** The object store of BODY_STORE; undefined where that is unset. */
 export const connectBodyStore = (config: Config<'bodyStore'>): Promise<BodyStore | undefined> =>
   openBodyStore(config.bodyStore, {
-    ...{ files: SILENT, clock: systemClock },
+    ...{ files: UNOBSERVED_FILES, clock: systemClock },
     observer: { written() {}, troubleChanged() {} },
   });
 

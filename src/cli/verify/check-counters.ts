@@ -1,12 +1,13 @@
 import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { UNOBSERVED_FILES } from '../../config/renewed-files.ts';
 import { isoOf } from '../../core/instant.ts';
 import { topicName } from '../../core/names.ts';
 import { deadLetterTopicOf } from '../../delivery/open-delivery.ts';
 import { appendedSince } from '../../kafka/admin/appended-records.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { createHttp, type Http } from '../../runtime/http-client.ts';
-import { type CliConfig, SILENT } from '../shell/connections.ts';
+import type { CliConfig } from '../shell/connections.ts';
 import { type Finding, fault, ok, unknown } from '../shell/finding.ts';
 import { describeError } from '../shell/shell.ts';
 import { countLife, type LifeCounts, totalsOf } from './compare-counters.ts';
@@ -29,7 +30,7 @@ type Deps = { readonly config: CliConfig; readonly kafka: KafkaAccess; readonly 
 
 /** Checks that everything acknowledged was written, by the counters of ingress and by what the topics hold. */
 export async function checkCounters(source: CounterSource, deps: Deps): Promise<CounterReport> {
-  const http = createHttp({ tls: {}, files: SILENT, clock: deps.kafka.clock });
+  const http = createHttp({ tls: {}, files: UNOBSERVED_FILES, clock: deps.kafka.clock });
   const stop = () => void http.stop();
   deps.signal.addEventListener('abort', stop);
   let read: LivesRead;

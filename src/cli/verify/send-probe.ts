@@ -1,4 +1,5 @@
 import type { ValuesOf } from '../../config/env.ts';
+import { UNOBSERVED_FILES } from '../../config/renewed-files.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { PROBE } from '../../core/names.ts';
 import { eventIdOf, newId } from '../../crypto/ids.ts';
@@ -7,7 +8,6 @@ import type { Clock } from '../../runtime/clock.ts';
 import { createHttp } from '../../runtime/http-client.ts';
 import { named } from '../../runtime/tls-files.ts';
 import { readDirSecrets } from '../../subscriptions/secrets-dir.ts';
-import { SILENT } from '../shell/connections.ts';
 import { describeError, UsageError } from '../shell/shell.ts';
 import type { verifySettings } from './verify-settings.ts';
 
@@ -71,7 +71,7 @@ export async function sendProbe(
     cert: named('VERIFY_CERT_FILE', settings.certFile),
     key: named('VERIFY_KEY_FILE', settings.keyFile),
   };
-  const http = createHttp({ tls, files: SILENT, clock });
+  const http = createHttp({ tls, files: UNOBSERVED_FILES, clock });
   const start = clock.now();
   const seconds = () => (clock.now() - start) / 1_000;
   try {

@@ -8,6 +8,7 @@ import { setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
 import { TooLong } from '../../avro/avro-writer.ts';
 import { readEventSchemas } from '../../avro/event-schema.ts';
+import { UNOBSERVED_FILES } from '../../config/renewed-files.ts';
 import { restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
@@ -45,7 +46,7 @@ const tokens = createHandedTokens((token) => port.emit({ kind: 'token-rejected',
 const kafka = openKafka({
   settings: options.kafka,
   // The main thread reads the same files, and logs what is wrong with them.
-  files: { renewed() {}, unusable() {} },
+  files: UNOBSERVED_FILES,
   clock: systemClock,
   clientId: 'hookline-ingress-large',
   log() {},
@@ -59,7 +60,7 @@ const bodies = await openBodyStore(options.bodyStore, {
   // The main thread has one client more, which counts these writes too: it decides, and each job brings what it decided.
   isGuarded: true,
   attempts: options.bodyStoreAttempts,
-  ...{ files: { renewed() {}, unusable() {} }, clock: systemClock },
+  ...{ files: UNOBSERVED_FILES, clock: systemClock },
   observer: {
     written: (outcome, seconds, error) =>
       port.emit({ kind: 'object', outcome, seconds, fault: error && toFault(error) }),
