@@ -24,7 +24,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import type { Shell } from './shell.ts';
 
 /** Groups of environment variables; the same ones as those of the processes. */
-const groupsFor = (prefix: string) => ({
+export const cliSettingsFor = (prefix: string) => ({
   kafka: kafkaSettings,
   topics: topicSettings,
   registry: registrySettings,
@@ -39,10 +39,10 @@ const groupsFor = (prefix: string) => ({
   runtime: runtimeSettings,
 });
 
-type Groups = ReturnType<typeof groupsFor>;
+type Groups = ReturnType<typeof cliSettingsFor>;
 
 /** All that the command line tool shares with the processes. */
-export const CLI_SETTINGS = groupsFor('');
+export const CLI_SETTINGS = cliSettingsFor('');
 
 export type Config<G extends keyof Groups> = { readonly [Name in G]: ValuesOf<Groups[Name]> };
 
@@ -56,7 +56,7 @@ export function loadConfig<G extends keyof Groups>(
 ): Config<G> {
   const reader = envReader(source);
   const { prefix } = reader.read(topicSettings);
-  const groups = groupsFor(prefix);
+  const groups = cliSettingsFor(prefix);
   const values = names.map((name) => [name, reader.read(groups[name])]);
   const config: Partial<Config<keyof Groups>> = Object.fromEntries(values);
   if (config.kafka) checkKafkaSettings(config.kafka, reader);

@@ -1,42 +1,28 @@
-import { checkRegistrySettings, registrySettings, schemaSettings } from '../../avro/registry-settings.ts';
+import { checkRegistrySettings } from '../../avro/registry-settings.ts';
 import { eventTopicsIn } from '../../avro/schema-files.ts';
-import { checkCommandTopics, commandTopicSetting } from '../../config/command-topics.ts';
+import { cliSettingsFor } from '../../cli/shell/connections.ts';
+import { checkCommandTopics } from '../../config/command-topics.ts';
 import { type EnvSource, envReader, readGroups } from '../../config/env.ts';
 import { misspeltHints } from '../../config/misspelt.ts';
-import { runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
-import { layoutSetting } from '../../crypto/layout.ts';
-import {
-  checkKafkaSettings,
-  durabilitySettings,
-  kafkaSettings,
-  recordSizeSettings,
-  topicSettings,
-} from '../../kafka/connect/settings.ts';
-import { bodyStoreSettings, checkBodyStoreSettings } from '../../object-store/settings.ts';
+import { checkKafkaSettings, topicSettings } from '../../kafka/connect/settings.ts';
+import { checkBodyStoreSettings } from '../../object-store/settings.ts';
 import { dialectSettings } from '../../provider/settings.ts';
 import { checkConsoleSettings, consoleSettings } from './console-settings.ts';
 
-const { logLevel, stopDeadlineMs } = runtimeSettings;
-
 /**
- * Every group of settings that the console reads, by the names that the CLI's groups have: what it shares with the CLI takes it as it
- * is. The table in docs/configuration.md is generated from it.
+ * Every group of settings that the console reads: those of the CLI, under the same names, as it runs the CLI's commands; and its own.
+ * The table in docs/configuration.md is generated from it.
  */
-export const consoleConfig = (prefix: string) => ({
-  console: consoleSettings,
-  kafka: kafkaSettings,
-  topics: topicSettings,
-  registry: registrySettings,
-  schemas: schemaSettings,
-  commands: { topics: commandTopicSetting(prefix) },
-  durability: durabilitySettings,
-  recordSize: recordSizeSettings,
-  subscriptions: subscriptionSettings,
-  delivery: { layout: layoutSetting },
-  bodyStore: bodyStoreSettings,
-  provider: dialectSettings,
-  runtime: { logLevel, stopDeadlineMs },
-});
+export const consoleConfig = (prefix: string) => {
+  const { control, runtime, ...ofCli } = cliSettingsFor(prefix);
+  const { logLevel, stopDeadlineMs } = runtime;
+  return {
+    console: consoleSettings,
+    ...ofCli,
+    provider: dialectSettings,
+    runtime: { logLevel, stopDeadlineMs },
+  };
+};
 
 export type ConsoleConfig = ReturnType<typeof loadConsoleConfig>;
 
