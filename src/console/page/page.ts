@@ -109,6 +109,15 @@ export class PageError extends Error {
   }
 }
 
+/** @throws PageError 403 */
+export function checkRole({ user, may }: Pick<PageRequest, 'user' | 'may'>, role: Role): void {
+  if (!may(role))
+    throw new PageError(
+      403,
+      `${user.name} does not have the role ${role}. CONSOLE_ROLES gives roles to groups.`,
+    );
+}
+
 /** A text field; '' where it is absent. */
 export function textOf(fields: Fields, name: string): string {
   const value = fields[name];

@@ -1,7 +1,7 @@
 import { createMask, type Mask } from '../../cli/shell/mask.ts';
 import type { ConsoleConfig } from '../settings/console-config.ts';
 import { html } from './html.ts';
-import { PageError, type PageRequest } from './page.ts';
+import { checkRole, type PageRequest } from './page.ts';
 
 /** What a reader may see of records. */
 export type Reveal = {
@@ -26,11 +26,7 @@ export function createReveal(config: ConsoleConfig): Reveal {
   return {
     async show(request, read, action, detailsOf) {
       if (!isRevealing(request)) return read(masked);
-      if (!request.may('reveal'))
-        throw new PageError(
-          403,
-          `${request.user.name} does not have the role reveal. CONSOLE_ROLES gives roles to groups.`,
-        );
+      checkRole(request, 'reveal');
       const found = await read(shown);
       await request.audit(action, detailsOf(found));
       return found;

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Html } from '../page/html.ts';
-import { type Change, type Fields, type Page, PageError } from '../page/page.ts';
+import { type Change, checkRole, type Fields, type Page, PageError } from '../page/page.ts';
 import { accepts } from './answer-error.ts';
 import { sentenceOf } from './audit.ts';
-import { frameOf, requestOf, require, type Serving } from './serve-page.ts';
+import { frameOf, requestOf, type Serving } from './serve-page.ts';
 
 /** One change: who may, from where, what; then the audit trail; then the change; then how it ended. */
 export function serveChange(app: FastifyInstance, change: Change, page: Page, serving: Serving): void {
@@ -11,7 +11,7 @@ export function serveChange(app: FastifyInstance, change: Change, page: Page, se
   const preHandler = [refuseOtherSites, app.csrfProtection, serving.limitChange];
   app.post(change.path, { preHandler }, async (request, reply) => {
     const given = requestOf(request, reply, serving);
-    require(given.user, change.role);
+    checkRole(given, change.role);
     const input = change.read(fieldsOf(request, change), given);
     const entry = change.audited(input);
     const end = entry && (await serving.audit.begin({ user: given.user.name, ...entry }));

@@ -3,8 +3,8 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { html } from '../page/html.ts';
 import { layout } from '../page/layout.ts';
-import { type Page, PageError, type PageRequest } from '../page/page.ts';
-import { may, type Role, type User } from '../settings/roles.ts';
+import { checkRole, type Page, PageError, type PageRequest } from '../page/page.ts';
+import { may, type User } from '../settings/roles.ts';
 import { accepts } from './answer-error.ts';
 import type { Audit } from './audit.ts';
 import { openStream, type Streams } from './streams.ts';
@@ -26,7 +26,7 @@ export function servePage(app: FastifyInstance, page: Page, serving: Serving): v
   app.get(page.path, async (request, reply) => {
     reply.header('vary', 'accept, cookie');
     const given = requestOf(request, reply, serving);
-    require(given.user, page.role);
+    checkRole(given, page.role);
     const kind = accepts(request);
     if (kind === 'events') return openStream(page, given, reply, serving);
     const data = await page.data(given);
@@ -52,14 +52,6 @@ export const frameOf = (
     isLive: page.live !== undefined && title === page.title,
     csrfField: request.csrfField,
   });
-
-export function require(user: User, role: Role): void {
-  if (!may(user, role))
-    throw new PageError(
-      403,
-      `${user.name} does not have the role ${role}. CONSOLE_ROLES gives roles to groups.`,
-    );
-}
 
 const tokenOf = (reply: FastifyReply, { name }: User): string =>
   (reply.generateCsrf as (options: object) => string)({ userInfo: name });
