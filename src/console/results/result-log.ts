@@ -7,6 +7,7 @@ import { lengthOf } from '../../kafka/connect/clip-values.ts';
 import { type OffsetRange, openRanges } from '../../kafka/consume/range-reader.ts';
 import type { TopicDeps } from '../../kafka/consume/topic-fetcher.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { lazily } from '../page/lazily.ts';
 import { type DriftReport, type HeldResult, HeldResults } from './held-results.ts';
@@ -108,13 +109,7 @@ export async function openResultLog(deps: ResultLogDeps): Promise<ResultLog> {
     get isDriftPartial() {
       return !isDriftRead || held.isDriftPartial;
     },
-    async next(signal) {
-      const gone = Promise.withResolvers<void>();
-      const end = () => gone.resolve();
-      signal.addEventListener('abort', end, { once: true });
-      await Promise.race([news.promise, gone.promise]);
-      signal.removeEventListener('abort', end);
-    },
+    next: (signal) => orAborted(news.promise, signal).catch(() => {}),
     async stop() {
       stopping.abort();
       await Promise.all([follower.stop(), readingDrift, readingAgain]);

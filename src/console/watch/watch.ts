@@ -2,6 +2,7 @@ import { adminAddressesOf } from '../../runtime/admin-addresses.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { createHttp, type Http } from '../../runtime/http-client.ts';
 import { observeFiles } from '../../runtime/observe-files.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { whyUnknown } from './ingress-keys.ts';
 import { addGrowth, CounterFollower, type Growth, grown, quantileOf } from './rates.ts';
@@ -100,13 +101,7 @@ export function openWatch(deps: {
     pods: () => pods,
     points: () => points,
     recent: () => addGrowth(growths.map(({ growth }) => growth)),
-    async next(signal) {
-      const aborted = Promise.withResolvers<void>();
-      const end = () => aborted.resolve();
-      signal.addEventListener('abort', end, { once: true });
-      await Promise.race([next.promise, aborted.promise]);
-      signal.removeEventListener('abort', end);
-    },
+    next: (signal) => orAborted(next.promise, signal).catch(() => {}),
     async stop() {
       timer?.cancel();
     },
