@@ -6,7 +6,7 @@ import type { TopicDeps } from '../../kafka/consume/topic-fetcher.ts';
 import { HeldDeadLetters } from './held-dead-letters.ts';
 
 export type DeadLetterBookDeps = TopicDeps & {
-  readonly onFailure: (topic: string, error: Error) => void;
+  readonly onFailure: (error: Error) => void;
   readonly maxRecords?: number;
   readonly pollMs?: number;
 };
@@ -83,7 +83,7 @@ export class DeadLetterBook {
   }
 
   async #follow(): Promise<void> {
-    const { clock, topic, onFailure, pollMs = POLL_MS } = this.#deps;
+    const { clock, onFailure, pollMs = POLL_MS } = this.#deps;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       try {
@@ -91,7 +91,7 @@ export class DeadLetterBook {
       } catch (error) {
         if (signal.aborted) return;
         const { message } = error as Error;
-        if (message !== this.#known.failure) onFailure(topic, error as Error);
+        if (message !== this.#known.failure) onFailure(error as Error);
         this.#change({ failure: message });
         // Its connections may be what has failed.
         await this.#reader?.stop();

@@ -47,7 +47,7 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
     'dead letters',
     new DeadLetterBook({
       ...{ openTopic: boundedTopics(kafka, turns, 'index'), clock, topic },
-      onFailure: (_, err) => logger.warn({ topic, err }, 'dead-letter records cannot be read now'),
+      onFailure: (err) => logger.warn({ topic, err }, 'dead-letter records cannot be read now'),
     }),
   );
   const jobs = deps.add('jobs', new Jobs(clock, newId));

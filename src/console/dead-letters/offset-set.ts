@@ -51,11 +51,6 @@ export class OffsetSet {
           this.delete({ partition, offset: BigInt(offset) });
     }
   }
-
-  clear(): void {
-    this.#chunks.clear();
-    this.#oldest.clear();
-  }
 }
 
 const placeOf = (partition: number, offset: number) => ({

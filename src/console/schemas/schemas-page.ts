@@ -5,7 +5,7 @@ import { jsonValue } from '../../cli/shell/print-rows.ts';
 import { topicName } from '../../core/names.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { type Html, html } from '../page/html.ts';
-import { type Change, defineChange, definePage, type Page, PageError, textOf } from '../page/page.ts';
+import { defineChange, definePage, type Page, PageError, textOf } from '../page/page.ts';
 import { badge, table } from '../page/parts.ts';
 import type { Watch } from '../watch/watch.ts';
 import { type Field, fieldsOf } from './schema-fields.ts';
@@ -79,7 +79,7 @@ export function schemasPage({ config }: ConsoleDeps, watch: Watch): Page {
     cli: () => 'hookline schemas check',
     data: async () => ({ types: events.all.map(describe) }),
     render: ({ types }, { csrfField }) => html`${types.map(typeSection)}${sampleForm(csrfField)}`,
-    changes: [test as Change],
+    changes: [test],
   });
 }
 
