@@ -6,7 +6,7 @@ import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { IncomingRecord, ObjectReference } from '../../core/record.ts';
 import { bodyReferenceOf } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { missingTopics, withAdmin } from '../../kafka/admin/describe-topics.ts';
-import { openRanges } from '../../kafka/consume/range-reader.ts';
+import { type RangeReader, withRanges } from '../../kafka/consume/range-reader.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { type CliConfig, connectKafka, connectRegistry } from '../shell/connections.ts';
 import type { Shell } from '../shell/shell.ts';
@@ -63,19 +63,14 @@ async function readTopic(
   take: (record: IncomingRecord) => Promise<void>,
 ): Promise<void> {
   const taking = new Set<Promise<void>>();
-  const reader = await openRanges(at);
-  const stop = () => void reader.stop();
-  signal.addEventListener('abort', stop, { once: true });
-  try {
+  const read = async (reader: RangeReader) => {
     await reader.read(await reader.span(), (record) => {
       const taken = take(record).finally(() => taking.delete(taken));
       taking.add(taken);
     });
     await Promise.all(taking);
-  } finally {
-    signal.removeEventListener('abort', stop);
-    await reader.stop();
-  }
+  };
+  await withRanges(at, read, signal);
 }
 
 /** A registry that did not answer once is not asked again: each record would wait for it, and stay in memory meanwhile. */

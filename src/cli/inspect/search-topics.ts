@@ -2,7 +2,7 @@ import { isoOf } from '../../core/instant.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
-import { openRanges } from '../../kafka/consume/range-reader.ts';
+import { withRanges } from '../../kafka/consume/range-reader.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import type { Describe, Description, TopicKind } from './describe-record.ts';
 
@@ -46,7 +46,6 @@ export async function searchTopic(
   topic: string,
   of: { readonly wanted: string; readonly describe: Describe; readonly limit: number },
 ): Promise<{ latest: Found[]; earlier: number }> {
-  const reader = await openRanges({ ...kafka, topic });
   let latest: Found[] = [];
   let count = 0;
   let begun: Promise<void>[] = [];
@@ -56,7 +55,7 @@ export async function searchTopic(
     latest.push(found);
     if (latest.length > 2 * of.limit) latest = latest.sort(byTime).slice(-of.limit);
   };
-  try {
+  await withRanges({ ...kafka, topic }, async (reader) => {
     await reader.read(await reader.span(), (record) => {
       begun.push(describeAt(record, of.wanted, of.describe).then(keep));
       if (begun.length < AT_ONCE) return;
@@ -65,9 +64,7 @@ export async function searchTopic(
       return all.then(() => {});
     });
     await Promise.all(begun);
-  } finally {
-    await reader.stop();
-  }
+  });
   latest = latest.sort(byTime).slice(-of.limit);
   return { latest, earlier: count - latest.length };
 }

@@ -4,7 +4,7 @@ import type { CommandResult } from '../../core/command.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { lengthOf } from '../../kafka/connect/clip-values.ts';
-import { type OffsetRange, openRanges } from '../../kafka/consume/range-reader.ts';
+import { type OffsetRange, type RangeReader, withRanges } from '../../kafka/consume/range-reader.ts';
 import type { TopicDeps } from '../../kafka/consume/topic-fetcher.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import { orAborted } from '../../runtime/or-aborted.ts';
@@ -136,10 +136,7 @@ async function readLatest(
   onRecord: (record: IncomingRecord) => Promise<void>,
   signal?: AbortSignal,
 ): Promise<OffsetRange[]> {
-  const reader = await openRanges(deps);
-  const stop = () => void reader.stop();
-  signal?.addEventListener('abort', stop, { once: true });
-  try {
+  const read = async (reader: RangeReader) => {
     const spans = await reader.span();
     const beginOf = ({ from, to }: OffsetRange) => (to - OF_PARTITION > from ? to - OF_PARTITION : from);
     await reader.read(
@@ -147,10 +144,8 @@ async function readLatest(
       onRecord,
     );
     return spans.map((span) => ({ ...span, to: beginOf(span) })).filter(({ from, to }) => from < to);
-  } finally {
-    signal?.removeEventListener('abort', stop);
-    await reader.stop();
-  }
+  };
+  return withRanges(deps, read, signal);
 }
 
 /** Reads these ranges slowly, again from their start where that fails. Whether it came to the end before `signal` aborted. */
@@ -165,16 +160,10 @@ async function readEarlier(
   const openShort: TopicDeps['openTopic'] = (name) => openTopic(name, DRIFT_LIMITS);
   while (ranges.length > 0 && !signal.aborted) {
     try {
-      const reader = await openRanges({ openTopic: openShort, clock, topic });
-      const stop = () => void reader.stop();
-      signal.addEventListener('abort', stop, { once: true });
-      try {
-        if (!signal.aborted) await reader.read(ranges, onRecord, { bytesPerSecond: BYTES_PER_SECOND });
-        return !signal.aborted;
-      } finally {
-        signal.removeEventListener('abort', stop);
-        await reader.stop();
-      }
+      const read = (reader: RangeReader) =>
+        reader.read(ranges, onRecord, { bytesPerSecond: BYTES_PER_SECOND });
+      await withRanges({ openTopic: openShort, clock, topic }, read, signal);
+      return !signal.aborted;
     } catch (error) {
       if (!signal.aborted) onBrokenOff(error as Error);
       await clock.sleep(READ_AGAIN_MS, { signal }).catch(() => {});

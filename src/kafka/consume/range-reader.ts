@@ -17,6 +17,24 @@ const SOME_BYTES = 1_048_576;
 export const openRanges = async (deps: TopicDeps): Promise<RangeReader> =>
   new RangeReader(deps, await openStarted(deps));
 
+/** Opens a topic for one work. Where `signal` aborts before that has ended, its reading rejects. */
+export async function withRanges<T>(
+  deps: TopicDeps,
+  work: (reader: RangeReader) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const reader = await openRanges(deps);
+  const stop = () => void reader.stop();
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    if (signal?.aborted) stop();
+    return await work(reader);
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    await reader.stop();
+  }
+}
+
 /** Reads chosen ranges of a topic, one reading after the other; between them it rests. */
 export class RangeReader {
   readonly #clock: Clock;
