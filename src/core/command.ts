@@ -1,3 +1,4 @@
+import type { OutgoingRecord } from './record.ts';
 /** What a team can ask control for. */
 export const COMMAND_TYPES = [
   'subscription.create',
@@ -38,6 +39,17 @@ export type Command = {
   /** Unknown fields: ignored, and named in the result. */
   readonly unknownFields: readonly string[];
 };
+
+/** A command as a record of its topic. Commands of one ref share a key, so that they keep their order. */
+export const commandRecord = (
+  topic: string,
+  command: { readonly commandId: string; readonly ref?: string | undefined },
+): OutgoingRecord => ({
+  topic,
+  key: Buffer.from(command.ref ?? command.commandId),
+  value: Buffer.from(JSON.stringify(command)),
+  headers: new Map(),
+});
 
 /** The position of a command in Kafka: the same position again is the same command, not a duplicate. */
 export type CommandPosition = { readonly topic: string; readonly partition: number; readonly offset: number };

@@ -1,12 +1,12 @@
 import { Argument, type Command as Program } from 'commander';
 import { commandTopicFor } from '../../config/command-topics.ts';
-import { COMMAND_TYPES, type CommandType } from '../../core/command.ts';
+import { COMMAND_TYPES, type CommandType, commandRecord } from '../../core/command.ts';
 import { isoOf } from '../../core/instant.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { CLI_GROUPS, type Config, connectKafka, loadConfig } from '../shell/connections.ts';
 import { secondsAsMs } from '../shell/option-values.ts';
 import { printFields, printRows } from '../shell/print-rows.ts';
-import { awaitResults, checkCommandTopic, commandRecord, publishOnce } from '../shell/send-commands.ts';
+import { awaitResults, checkCommandTopic, publishOnce } from '../shell/send-commands.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 import { type CommandInput, makeCommand, optionNameOf } from './make-command.ts';
 

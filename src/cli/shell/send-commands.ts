@@ -88,17 +88,6 @@ export function checkCommandTopic(
   );
 }
 
-/** A command as a record of its topic. Commands of one ref share a key, so that they keep their order. */
-export const commandRecord = (
-  topic: string,
-  command: { readonly commandId: string; readonly ref?: string | undefined },
-): OutgoingRecord => ({
-  topic,
-  key: Buffer.from(command.ref ?? command.commandId),
-  value: Buffer.from(JSON.stringify(command)),
-  headers: new Map(),
-});
-
 const DEADLINE_MS = 15_000;
 
 const UNKNOWN_TOPIC = ': UNKNOWN_TOPIC_OR_PARTITION';

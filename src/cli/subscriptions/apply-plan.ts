@@ -1,6 +1,7 @@
+import { commandRecord } from '../../core/command.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { type CliConfig, connectKafka } from '../shell/connections.ts';
-import { type AwaitedResults, awaitResults, commandRecord, publishOnce } from '../shell/send-commands.ts';
+import { type AwaitedResults, awaitResults, publishOnce } from '../shell/send-commands.ts';
 import { describeError, type Shell } from '../shell/shell.ts';
 import { commandsOf, type Plan, type PlannedCommand } from './plan.ts';
 

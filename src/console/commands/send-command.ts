@@ -1,7 +1,7 @@
 import { type CommandInput, makeCommand } from '../../cli/commands/make-command.ts';
-import { commandRecord, publishOnce } from '../../cli/shell/send-commands.ts';
+import { publishOnce } from '../../cli/shell/send-commands.ts';
 import { UsageError } from '../../cli/shell/shell.ts';
-import { COMMAND_TYPES } from '../../core/command.ts';
+import { COMMAND_TYPES, commandRecord } from '../../core/command.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address } from '../page/html.ts';
 import {

@@ -1,4 +1,5 @@
 import { takesRef } from '../../config/command-topics.ts';
+import { commandRecord } from '../../core/command.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { Lease } from '../../core/lease.ts';
 import { newId } from '../../crypto/ids.ts';
@@ -7,7 +8,6 @@ import type { ProviderCall } from '../../provider/call-provider.ts';
 import { createProviderApi } from '../../provider/provider-api.ts';
 import type { OperationDeps } from '../operations/operation.ts';
 import { type ReconcileDeps, reconcile, type Tries } from './reconcile.ts';
-import type { OwnCommand } from './repair-commands.ts';
 import type { ReportedDrift } from './reported-drift.ts';
 
 export type Reconciler = {
@@ -121,15 +121,8 @@ export function openReconciler(deps: {
         throw new HooklineError('NOT_OWNER', `${owner}, which this control does not read`);
       if (!takesRef(control.refPatterns(owner), command.ref))
         throw new HooklineError('NOT_OWNER', `COMMAND_TOPICS no longer gives ${command.ref} to ${owner}`);
-      await publisher.publish(toRecord(owner, command), PUBLISH_DEADLINE_MS);
+      await publisher.publish(commandRecord(owner, command), PUBLISH_DEADLINE_MS);
     },
     ...observe,
   });
 }
-
-const toRecord = (topic: string, command: OwnCommand) => ({
-  topic,
-  key: Buffer.from(command.ref),
-  value: Buffer.from(JSON.stringify(command)),
-  headers: new Map<Buffer, Buffer>(),
-});
