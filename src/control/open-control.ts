@@ -3,10 +3,9 @@ import type { Registry } from '../avro/registry.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
 import type { CommandSchemas } from '../avro/schema-files.ts';
 import { refPatternsOf } from '../config/command-topics.ts';
-import type { Lease } from '../core/lease.ts';
+import type { Lease, LeasedWork } from '../core/lease.ts';
 import { newId } from '../crypto/ids.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
-import type { OpenWatch } from '../dead-letters/watch-open.ts';
 import type { GroupReaderDeps } from '../kafka/consume/group-reader.ts';
 import type { Publisher } from '../kafka/produce/publisher.ts';
 import type { ProviderCall } from '../provider/call-provider.ts';
@@ -32,7 +31,7 @@ export type OpenControlDeps = {
   readonly call: ProviderCall;
   readonly dirSecrets: OperationDeps['dirSecrets'];
   /** Counts open dead-letter records while this process works. */
-  readonly openDeadLetters: Pick<OpenWatch, 'working'>;
+  readonly openDeadLetters: Pick<LeasedWork, 'working'>;
   readonly observe: ControlObserver;
   readonly clock: Clock;
 };

@@ -1,9 +1,10 @@
+import type { LeasedWork } from '../core/lease.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { retentionOf } from '../kafka/admin/describe-topics.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import { type OpenWatch, type OpenWatchDeps, watchOpen } from './watch-open.ts';
+import { type OpenWatchDeps, watchOpen } from './watch-open.ts';
 
 type Deps = { readonly logger: Logger; readonly metrics: Metrics };
 
@@ -15,7 +16,7 @@ export function observeOpen(
   { openTopic, client, clock }: Pick<KafkaAccess, 'openTopic' | 'client' | 'clock'>,
   { topics, control }: { readonly topics: { readonly prefix: string }; readonly control: KeySettings },
   deps: Deps,
-): OpenWatch {
+): LeasedWork {
   const topic = topicName(topics.prefix, OWN_TOPICS.deadLetter);
   return watchOpen({
     ...{ openTopic, topic, clock },

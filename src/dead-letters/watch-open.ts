@@ -1,14 +1,7 @@
-import type { Lease } from '../core/lease.ts';
+import { type Lease, type LeasedWork, workUnderLeases } from '../core/lease.ts';
 import { openRanges, type RangeReader } from '../kafka/consume/range-reader.ts';
 import type { TopicDeps } from '../kafka/consume/topic-fetcher.ts';
 import { type OpenCount, OpenDeadLetters } from './open-dead-letters.ts';
-
-/** Counts open dead-letter records while this process works. */
-export type OpenWatch = {
-  /** This process works until the lease ends, and counts for so long; or, null, it stands by. */
-  working(lease: Lease | null): void;
-  stop(): Promise<void>;
-};
 
 /** What one count has found. Seconds. */
 export type Counted = Pick<OpenCount, 'byStage'> & {
@@ -36,25 +29,14 @@ const INTERVAL_MS = 60_000;
 /** The bodies come with the records: a topic of 1 GB is read within two minutes, at the start; later only what is new. */
 const BYTES_PER_SECOND = 10_000_000;
 
-/** Everything is counted anew after each takeover, from the topic alone: nothing has to survive a restart. */
-export function watchOpen(deps: OpenWatchDeps): OpenWatch {
-  const stopping = new AbortController();
-  let running: Promise<void> = Promise.resolve();
-  deps.onStandby();
-  return {
-    working(lease) {
-      // One after the other: what the lease before has begun has come to its end.
-      if (lease)
-        running = running.then(() => countUntilEnd(deps, AbortSignal.any([lease.signal, stopping.signal])));
-    },
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
-}
+/**
+ * Counts open dead-letter records while this process works. Everything is counted anew after each takeover, from the topic
+ * alone: nothing has to survive a restart.
+ */
+export const watchOpen = (deps: OpenWatchDeps): LeasedWork =>
+  workUnderLeases((lease) => countUntilEnd(deps, lease), deps.onStandby);
 
-async function countUntilEnd(deps: OpenWatchDeps, signal: AbortSignal): Promise<void> {
+async function countUntilEnd(deps: OpenWatchDeps, { signal }: Lease): Promise<void> {
   const { clock, intervalMs = INTERVAL_MS } = deps;
   const counter = new OpenCounter(deps);
   while (!signal.aborted) {
@@ -71,7 +53,6 @@ async function countUntilEnd(deps: OpenWatchDeps, signal: AbortSignal): Promise<
     await clock.sleep(intervalMs, { signal }).catch(() => {});
   }
   await counter.stop();
-  deps.onStandby();
 }
 
 /** Follows the topic: each count reads what was written since the last one. */

@@ -1,7 +1,7 @@
 import { takesRef } from '../../config/command-topics.ts';
 import { commandRecord } from '../../core/command.ts';
 import { HooklineError } from '../../core/errors.ts';
-import type { Lease } from '../../core/lease.ts';
+import { type Lease, type LeasedWork, workUnderLeases } from '../../core/lease.ts';
 import { newId } from '../../crypto/ids.ts';
 import type { Publisher } from '../../kafka/produce/publisher.ts';
 import type { ProviderCall } from '../../provider/call-provider.ts';
@@ -9,12 +9,6 @@ import { createProviderApi } from '../../provider/provider-api.ts';
 import type { OperationDeps } from '../operations/operation.ts';
 import { type ReconcileDeps, reconcile, type Tries } from './reconcile.ts';
 import type { ReportedDrift } from './reported-drift.ts';
-
-export type Reconciler = {
-  /** This process works until the lease ends, and compares for so long; or, null, it stands by. */
-  working(lease: Lease | null): void;
-  stop(): Promise<void>;
-};
 
 export type ReconcilerDeps = ReconcileDeps & {
   readonly intervalMs: number;
@@ -25,25 +19,11 @@ export type ReconcilerDeps = ReconcileDeps & {
 };
 
 /** Compares once per interval, beginning one interval after this process has begun to work. */
-export function createReconciler(deps: ReconcilerDeps): Reconciler {
-  const stopping = new AbortController();
-  let running: Promise<void> = Promise.resolve();
-  deps.onStandby();
-  return {
-    working(lease) {
-      // One after the other: what the lease before has begun has come to its end.
-      if (lease) running = running.then(() => compareUntilEnd(deps, lease, stopping.signal));
-    },
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
-}
+export const createReconciler = (deps: ReconcilerDeps): LeasedWork =>
+  workUnderLeases((lease) => compareUntilEnd(deps, lease), deps.onStandby);
 
-async function compareUntilEnd(deps: ReconcilerDeps, group: Lease, stopping: AbortSignal): Promise<void> {
+async function compareUntilEnd(deps: ReconcilerDeps, lease: Lease): Promise<void> {
   const tries: Tries = new Map();
-  const lease = { ...group, signal: AbortSignal.any([group.signal, stopping]) };
   while (!lease.signal.aborted) {
     try {
       await deps.clock.sleep(deps.intervalMs, lease);
@@ -53,7 +33,6 @@ async function compareUntilEnd(deps: ReconcilerDeps, group: Lease, stopping: Abo
       if (!lease.signal.aborted) deps.onFailure(error);
     }
   }
-  deps.onStandby();
 }
 
 /** A comparison has so long, or an interval where that is longer. */
@@ -105,7 +84,7 @@ export function openReconciler(deps: {
     ReconcilerDeps,
     'onDrift' | 'onCompared' | 'onStandby' | 'onFailure' | 'onUnsent' | 'onWithheld'
   >;
-}): Reconciler {
+}): LeasedWork {
   const { control, settings, publisher, observe } = deps;
   return createReconciler({
     ...control,
