@@ -12,6 +12,12 @@ export type DeadLetterRecord = {
 /** Position of a record in the dead-letter topic. */
 export type DeadLetterPosition = Pick<DeadLetterRecord, 'partition' | 'offset'>;
 
+/** The position alone, of a record that has more. */
+export const toPosition = ({ partition, offset }: DeadLetterPosition): DeadLetterPosition => ({
+  partition,
+  offset,
+});
+
 /** `partition:offset`: how an operator names a dead-letter record. */
 export const positionText = ({ partition, offset }: DeadLetterPosition): string => `${partition}:${offset}`;
 

@@ -3,7 +3,12 @@ import {
   bodyReferenceOf,
   DEAD_LETTER_HEADERS as NAMES,
 } from '../delivery/dead-letter/dead-letter-headers.ts';
-import { type DeadLetterPosition, type DeadLetterRecord, positionText } from './dead-letter-record.ts';
+import {
+  type DeadLetterPosition,
+  type DeadLetterRecord,
+  positionText,
+  toPosition,
+} from './dead-letter-record.ts';
 import { joinable, labelOf, missingOf, numberOf } from './parts.ts';
 import { isMarker, markedBy, namesOf, positionOf } from './read-marker.ts';
 
@@ -37,7 +42,8 @@ export type Redriven = { readonly at: number; readonly to: string };
 export type Dismissed = { readonly at: number; readonly by: string; readonly reason: string };
 
 /** `open` can be redriven; `incomplete` cannot, because parts are missing. Neither needs anybody any more once it is `redriven` or `dismissed`. */
-export type DeadLetterState = 'open' | 'redriven' | 'dismissed' | 'incomplete';
+export const DEAD_LETTER_STATES = ['open', 'redriven', 'dismissed', 'incomplete'] as const;
+export type DeadLetterState = (typeof DEAD_LETTER_STATES)[number];
 
 export function stateOf(deadLetter: Pick<DeadLetter, 'redriven' | 'dismissed' | 'missing'>): DeadLetterState {
   if (deadLetter.redriven) return 'redriven';
@@ -209,7 +215,6 @@ export function identityOf(record: DeadLetterRecord): string {
 
 type Group = readonly [identity: string, records: readonly DeadLetterRecord[]];
 const inParts = ([, [first]]: Group): boolean => numberOf(first?.headers[NAMES.parts]) > 1;
-const toPosition = ({ partition, offset }: DeadLetterPosition): DeadLetterPosition => ({ partition, offset });
 const isWhole = (deadLetter: DeadLetter) => deadLetter.missing.length === 0;
 const eventIdOf = (deadLetter: DeadLetter) => deadLetter.headers[NAMES.eventId];
 

@@ -2,7 +2,7 @@ import { DEAD_LETTER_STAGES } from '../core/errors.ts';
 import { INSTANT_OR_AGE, parseInstantOrAge } from '../core/instant.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
 import { type DeadLetterPosition, parsePosition, positionText } from './dead-letter-record.ts';
-import { type DeadLetter, stateOf } from './dead-letters.ts';
+import { DEAD_LETTER_STATES, type DeadLetter, stateOf } from './dead-letters.ts';
 
 /** What somebody asked for cannot be understood. The message is one sentence that says what is accepted. */
 export class InvalidInput extends Error {}
@@ -35,8 +35,6 @@ export const FOREIGN = 'FOREIGN';
 export const stageOf = (stage: string | undefined): string =>
   DEAD_LETTER_STAGES.find((one) => one === stage) ?? FOREIGN;
 
-const STATES = ['open', 'redriven', 'dismissed', 'incomplete'];
-
 /** Conditions that one record decides: what does not meet them need not be held while the topic is read. */
 const OF_FIRST_PART: Readonly<Record<string, Condition<FirstPart>>> = {
   stage: (values) => {
@@ -64,7 +62,7 @@ const OF_ALL_RECORDS: Readonly<Record<string, Condition<DeadLetter>>> = {
     return ({ at, copies }) => positions.has(at) || copies.some((copy) => positions.has(positionText(copy)));
   },
   state: (values) => {
-    const states = new Set<string>(known('state', STATES, values));
+    const states = new Set<string>(known('state', DEAD_LETTER_STATES, values));
     return (deadLetter) => states.has(stateOf(deadLetter));
   },
 };

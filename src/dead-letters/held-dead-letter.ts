@@ -3,7 +3,12 @@ import {
   bodyReferenceOf,
   DEAD_LETTER_HEADERS as NAMES,
 } from '../delivery/dead-letter/dead-letter-headers.ts';
-import { type DeadLetterPosition, type DeadLetterRecord, positionText } from './dead-letter-record.ts';
+import {
+  type DeadLetterPosition,
+  type DeadLetterRecord,
+  positionText,
+  toPosition,
+} from './dead-letter-record.ts';
 import type { DeadLetter, Dismissed, Redriven } from './dead-letters.ts';
 import type { HeldMarks } from './held-marks.ts';
 import { type HeaderPacker, unpack } from './pack-headers.ts';
@@ -120,5 +125,3 @@ export class HeldDeadLetter implements DeadLetter {
 /** A bigint takes 24 bytes of its own, where most numbers take none. */
 const small = (offset: bigint): number | bigint =>
   offset <= Number.MAX_SAFE_INTEGER ? Number(offset) : offset;
-
-const toPosition = ({ partition, offset }: DeadLetterPosition): DeadLetterPosition => ({ partition, offset });
