@@ -28,11 +28,9 @@ export type DeliveryOptions<P> = Pick<
   readonly moreTopics?: readonly string[];
 };
 
-export const deadLetterTopicOf = (prefix: string): string => topicName(prefix, OWN_TOPICS.deadLetter);
-
 /** Full names of all topics that a webhook may end in: those of the events, and the dead-letter topic. */
 export function deliveryTopics(routes: EventRoutes, prefix: string): string[] {
-  return [...new Set(routes.all.map(({ topic }) => topic)), deadLetterTopicOf(prefix)];
+  return [...new Set(routes.all.map(({ topic }) => topic)), topicName(prefix, OWN_TOPICS.deadLetter)];
 }
 
 /**
@@ -73,6 +71,6 @@ export function watchLimits(limits: TopicLimits, clock: Clock): Promise<void> {
 export function openDelivery<P>(options: DeliveryOptions<P>): OpenDelivery<P> {
   const { prefix, openPublisher, moreTopics = [], ...own } = options;
   const { publisher, limits } = openPublisher([...deliveryTopics(own.routes, prefix), ...moreTopics]);
-  const ports = { ...own, deadLetterTopic: deadLetterTopicOf(prefix), limitOf: limits.of };
+  const ports = { ...own, deadLetterTopic: topicName(prefix, OWN_TOPICS.deadLetter), limitOf: limits.of };
   return { ports, publisher, limits };
 }

@@ -2,8 +2,7 @@ import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { UNOBSERVED_FILES } from '../../config/renewed-files.ts';
 import { isoOf } from '../../core/instant.ts';
-import { topicName } from '../../core/names.ts';
-import { deadLetterTopicOf } from '../../delivery/open-delivery.ts';
+import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { appendedSince } from '../../kafka/admin/appended-records.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { createHttp, type Http } from '../../runtime/http-client.ts';
@@ -94,7 +93,9 @@ async function checkTopics(
   try {
     const { prefix } = config.topics;
     const schemas = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).registered;
-    const topics = [...schemas.map(({ topic }) => topicName(prefix, topic)), deadLetterTopicOf(prefix)];
+    const topics = [...schemas.map(({ topic }) => topic), OWN_TOPICS.deadLetter].map((name) =>
+      topicName(prefix, name),
+    );
     const { records, deleted } = await appendedSince(kafka.client, topics, since - EARLIER_MS);
     if (records >= owed)
       return ok('topics', `${records} records in ${topics.length} topics, at least ${owed} are needed`);
