@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from '../config/env.ts';
 import type { HooklineError } from '../core/errors.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { delayBefore } from '../runtime/retry.ts';
@@ -60,8 +61,6 @@ type Held = ObtainedToken & {
 export const MIN_LEFT_MS = 5_000;
 
 const RETRY = { firstMs: 1_000, factor: 2, maxMs: 30_000 };
-/** Timers take no more; a token of a longer life is replaced sooner. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Holds what `obtain` gives; those who wait for it at the same time share one request. */
 export function createTokenCache(deps: TokenCacheDeps): TokenSource {
@@ -76,6 +75,7 @@ export function createTokenCache(deps: TokenCacheDeps): TokenSource {
   const schedule = (ms: number) => {
     if (!keepsFresh) return;
     timer?.cancel();
+    // A token of a longer life is replaced sooner.
     timer = clock.after(Math.min(ms, MAX_TIMER_MS), () => void renew().catch(() => {}), { ref: false });
   };
   const obtain = async (): Promise<Held> => {

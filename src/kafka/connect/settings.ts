@@ -170,5 +170,3 @@ export const recordSizeSettings = {
     max: MAX_MESSAGE_BYTES,
   }),
 };
-
-/** A broker refuses requests above 100 MiB (socket.request.max.bytes) by cutting the connection. */
