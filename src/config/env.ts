@@ -109,7 +109,7 @@ function readOne(setting: Setting<unknown>, source: EnvSource, faults: string[])
 }
 
 /** Whether the file that the variable names holds a secret. */
-export const isSecretFile = (name: string): boolean => /(PASSWORD|SECRET|TOKEN|JWT|KEY)_FILE$/.test(name);
+const isSecretFile = (name: string): boolean => /(PASSWORD|SECRET|TOKEN|JWT|KEY)_FILE$/.test(name);
 
 /** The process's environment and file system as the source of settings. */
 export function nodeSource(env: Readonly<Record<string, string | undefined>>): EnvSource {

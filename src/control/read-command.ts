@@ -133,7 +133,7 @@ const KNOWN = new Set([
 /** Levels of `extra`. It is written as JSON again, which overflows the stack where it is nested by the thousands. */
 const MAX_DEPTH = 64;
 /** What a command, or its `extra`, is in JSON at most. Some dozens of commands are in work at the same time. */
-export const COMMAND_JSON = { maxValues: 10_000, maxDepth: 10_000 };
+const COMMAND_JSON = { maxValues: 10_000, maxDepth: 10_000 };
 const TAKES_EVENTS: ReadonlySet<CommandType> = new Set([
   'subscription.create',
   'subscription.update',

@@ -94,7 +94,7 @@ async function carryOut(
 }
 
 /** The operation of each type of command. */
-export const OPERATIONS: Readonly<Record<CommandType, Operation>> = {
+const OPERATIONS: Readonly<Record<CommandType, Operation>> = {
   'subscription.create': createSubscription,
   'subscription.update': updateSubscription,
   'subscription.delete': deleteSubscription,

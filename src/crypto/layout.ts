@@ -15,7 +15,7 @@ export type SealedLayout = {
 
 export const DEFAULT_LAYOUT = 'iv12.ciphertext.tag16';
 
-export const LAYOUT_HELP =
+const LAYOUT_HELP =
   'give ORDER, ORDER:base64 or ORDER:hex, where ORDER is iv12.ciphertext.tag16, iv12.tag16.ciphertext, ' +
   'iv16.ciphertext.tag16 or iv16.tag16.ciphertext; or json, json:hex, json:iv=NAME,tag=NAME,data=NAME; ' +
   "with payload/ before it for the same in the message's payload field";

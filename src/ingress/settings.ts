@@ -28,7 +28,7 @@ import {
 import { bodyStoreSettings, checkBodyStoreSettings } from '../object-store/settings.ts';
 import { minBudget } from './body/memory-shares.ts';
 
-export const MIB = 1024 * 1024;
+const MIB = 1024 * 1024;
 
 export const ingressSettings = {
   host: text('INGRESS_HOST', { about: 'address on which webhooks are received', fallback: '0.0.0.0' }),

@@ -33,7 +33,7 @@ export type BodyStoreDeps = {
 /** 0.2, 0.4, 0.8, 1.6, 2, 2 … s, each shortened by up to a quarter, until the deadline. */
 const AGAIN: Backoff = { firstMs: 200, factor: 2, maxMs: 2_000 };
 /** The object of {@link BodyStore.check}. */
-export const CHECK_NAME = 'hookline-check.json';
+const CHECK_NAME = 'hookline-check.json';
 /** How often at the most a refused object makes a check find out whether the store takes others. */
 const DOUBT_EVERY_MS = 5_000;
 const NOT_S3 = 'check BODY_STORE_ENDPOINT, and what stands before the store: something answers in its place';

@@ -220,4 +220,4 @@ export const processMetrics = (metrics: Metrics) => ({
 });
 
 /** Often enough to find a delay of some ten milliseconds, and 20 wake-ups a second cost nothing. */
-export const TICK_MS = 50;
+const TICK_MS = 50;

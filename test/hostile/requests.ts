@@ -3,7 +3,7 @@ import { makeRequest, SUBSCRIPTION } from '../bench/load/bodies.ts';
 export const KNOWN_REF = SUBSCRIPTION.ref;
 export const UNKNOWN_REF = 'nobody-here';
 /** Of the right form, and wrong. */
-export const WRONG_SIGNATURE = '0123456789abcdef'.repeat(4);
+const WRONG_SIGNATURE = '0123456789abcdef'.repeat(4);
 
 export type HeadOptions = {
   readonly ref?: string;

@@ -15,7 +15,7 @@ const COLLECTOR = [
 ];
 
 /** Enough for a few 50 MB bodies at once in a node that copies them to two others. */
-export const DEFAULT_HEAP_MB = 768;
+const DEFAULT_HEAP_MB = 768;
 
 export type ScramUser = { mechanism: 'SCRAM-SHA-256' | 'SCRAM-SHA-512'; name: string; password: string };
 

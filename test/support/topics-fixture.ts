@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -136,5 +136,3 @@ export class Fixture implements AsyncDisposable {
     rmSync(this.dir, { recursive: true, force: true });
   }
 }
-
-export const newSigningSecret = () => randomUUID();

@@ -111,7 +111,7 @@ export function noteReasons({
 }
 
 /** `hookline spool drain`: publishes the events as ingress would have done. */
-export async function drain(
+async function drain(
   shell: Shell,
   spool: Spool,
   { json = false, unattended = false }: Pick<Options, 'json' | 'unattended'>,

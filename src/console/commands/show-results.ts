@@ -13,8 +13,7 @@ const MOODS: Readonly<Record<ResultStatus, Mood>> = {
 };
 
 /** Its word and its mood; a status of a later version is shown as it is. */
-export const statusOf = ({ status }: Pick<CommandResult, 'status'>): Html =>
-  badge(status, MOODS[status] ?? 'quiet');
+const statusOf = ({ status }: Pick<CommandResult, 'status'>): Html => badge(status, MOODS[status] ?? 'quiet');
 
 export const resultTable = (results: readonly CommandResult[]): Html =>
   table(

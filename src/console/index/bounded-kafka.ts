@@ -17,7 +17,7 @@ const MAX_BYTES: Readonly<Record<Urgency, number>> = {
 };
 
 /** Bytes that are kept of a key, a value or a header: a command with 1,000 runs fits. */
-export const MAX_VALUE_BYTES = 64 * 1024;
+const MAX_VALUE_BYTES = 64 * 1024;
 
 /** Beside an answer that is larger, what is left of the one before would not fit into the memory. */
 const LARGE_BYTES = 16 * 1024 * 1024;

@@ -64,5 +64,5 @@ const userOf = ({ user, canLogOut, csrfField }: Frame): Shown =>
   }`;
 
 /** The command of the CLI that does the same, ready to copy. */
-export const commandLine = (command: string): Html =>
+const commandLine = (command: string): Html =>
   html`<p class="cli"><span class="quiet">On the command line:</span> <code>${command}</code> <button type="button" class="plain" data-copy="${command}" hidden>Copy</button></p>`;

@@ -37,7 +37,7 @@ export type Watch = {
   stop(): Promise<void>;
 };
 
-export const EVERY_MS = 5_000;
+const EVERY_MS = 5_000;
 /** An hour: 720 points of ten numbers. */
 const MAX_POINTS = 3_600_000 / EVERY_MS;
 /** Five minutes of counters' growth: what a sentence about now is made of. */
@@ -62,7 +62,7 @@ const COUNTERS = [
 ];
 
 /** Reads all processes every five seconds. It keeps one hour, and five minutes of the counters. */
-export function openWatch(deps: {
+function openWatch(deps: {
   readonly targets: readonly string[];
   readonly http: Pick<Http, 'send'>;
   readonly clock: Clock;

@@ -22,7 +22,7 @@ export type Drift = {
   readonly record: SubscriptionRecord | null;
 };
 
-export const DRIFT_CODES = {
+const DRIFT_CODES = {
   missing: 'SUBSCRIPTION_MISSING',
   changed: 'SUBSCRIPTION_CHANGED',
   disabled: 'SUBSCRIPTION_DISABLED',

@@ -66,7 +66,7 @@ export function topicSpecs(options: TopicPlanOptions): TopicSpec[] {
 }
 
 /** The wanted min.insync.replicas of a topic with so many replicas; undefined: the cluster's default. */
-export const minInsyncFor = (replicas: number, required: number): string | undefined =>
+const minInsyncFor = (replicas: number, required: number): string | undefined =>
   replicas >= MIN_REPLICAS_FOR_TWO_IN_SYNC ? String(Math.min(Math.max(2, required), replicas)) : undefined;
 
 const keptFor = (days: number) => ({ 'retention.ms': String(days * DAY_MS) });

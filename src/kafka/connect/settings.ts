@@ -142,7 +142,7 @@ function parseExtension(pair: string): readonly [name: string, value: string] {
 }
 
 /** The host of `host:port`. */
-export const hostOf = (broker: string): string => broker.slice(0, broker.lastIndexOf(':'));
+const hostOf = (broker: string): string => broker.slice(0, broker.lastIndexOf(':'));
 
 /** Kafka's own rule, with space for the longest name behind it. */
 function parsePrefix(text: string): string {

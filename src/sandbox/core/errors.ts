@@ -2,7 +2,7 @@
  * Every error answer of the sandbox. The interface does not show error bodies; the sandbox's own shape is
  * `{ "error": code, "message": sentence }`.
  */
-export const ERRORS = {
+const ERRORS = {
   invalid_request: { status: 400 },
   unsupported_grant_type: { status: 400 },
   invalid_scope: { status: 400 },

@@ -2,7 +2,7 @@ import { SandboxError } from './errors.ts';
 import { isObject, type Json } from './json.ts';
 
 /** The events of the interface, section 6.1, by the names that the sandbox uses inside. */
-export const EVENTS = ['payment-status', 'accounts-entries', 'collection-status'] as const;
+const EVENTS = ['payment-status', 'accounts-entries', 'collection-status'] as const;
 export type EventName = (typeof EVENTS)[number];
 
 /** The interface spells one event in two ways: payment_status in subscriptions, payment-status in deliveries. */

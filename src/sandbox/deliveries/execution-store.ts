@@ -99,11 +99,11 @@ export type Execution = {
   readonly attempts: Attempt[];
 };
 
-export const isFinal = (execution: Execution): boolean =>
+const isFinal = (execution: Execution): boolean =>
   execution.state !== 'waiting' && execution.state !== 'retrying';
 
 /** The memory of an execution: the body of a plain message is the message itself, that of a sealed one is a copy. */
-export const bytesOf = (execution: Execution): number =>
+const bytesOf = (execution: Execution): number =>
   execution.message.length * (execution.sealing === null ? 1 : 2);
 
 /** The fields of an execution that its creator gives. */

@@ -9,7 +9,7 @@ const sections = new Map(
     .slice(1)
     .map((section) => [section.split('\n')[0], section.replaceAll(/\s+/g, ' ')]),
 );
-export const panels: readonly Panel[] = JSON.parse(readFile(`${CHART}/files/dashboard.json`)).panels.filter(
+const panels: readonly Panel[] = JSON.parse(readFile(`${CHART}/files/dashboard.json`)).panels.filter(
   ({ type }: Panel) => type !== 'row',
 );
 
@@ -17,7 +17,7 @@ export const panels: readonly Panel[] = JSON.parse(readFile(`${CHART}/files/dash
 export const DASHBOARD_RANGE_S = 3_600;
 
 /** One section of the runbook, in a single line. */
-export function sectionOf(alert: string): string {
+function sectionOf(alert: string): string {
   const section = sections.get(alert);
   if (section === undefined) throw new Error(`the runbook has no section ${alert}`);
   return section;

@@ -10,7 +10,7 @@ export type HonestSeen = Latencies & {
   readonly notTaken: Readonly<Record<string, number>>;
 };
 
-export const STREAMS = ['small', 'large'] as const;
+const STREAMS = ['small', 'large'] as const;
 export type StreamName = (typeof STREAMS)[number];
 
 export type HonestOptions = {

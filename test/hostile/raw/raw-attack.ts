@@ -10,7 +10,7 @@ const POUR_BYTES = 64 * MIB;
 const POUR_DEADLINE_MS = 10_000;
 
 /** @returns what is not as the contract says, in words */
-export async function checkRawCase(port: number, one: RawCase): Promise<string | null> {
+async function checkRawCase(port: number, one: RawCase): Promise<string | null> {
   const count = one.answers.length;
   const isWhole = (text: string) => !one.closed && answersIn(text).length >= count;
   const seen = await exchange(port, one.request, isWhole);

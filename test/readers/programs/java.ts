@@ -48,7 +48,7 @@ export async function javaProgram(
 }
 
 /** Of all files of a folder: Maven is called again where one of them changed. */
-export function hashOf(folder: string): string {
+function hashOf(folder: string): string {
   const hash = createHash('sha256');
   for (const file of readdirSync(folder).sort()) hash.update(file).update(readFileSync(join(folder, file)));
   return hash.digest('hex').slice(0, 12);

@@ -33,7 +33,7 @@ const answering =
     };
   };
 
-export const idsOf = (brokers: number, broker: number) =>
+const idsOf = (brokers: number, broker: number) =>
   broker === 0 ? Array.from({ length: brokers }, (_, n) => n + 1) : [Math.min(broker, brokers)];
 
 const onPaths =

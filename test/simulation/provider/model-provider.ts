@@ -35,7 +35,7 @@ export type Effect = {
  * - `busy`: 429 with Retry-After
  * - `refused`: 422 to what would change something
  */
-export const PROVIDER_FAULTS = [
+const PROVIDER_FAULTS = [
   ...([
     'lost',
     'swallowed',

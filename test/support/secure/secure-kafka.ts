@@ -11,11 +11,11 @@ export const USER = 'hookline';
 export const PASSWORD = 'correct-horse-battery';
 /** A user apart, whose password is changed. */
 export const CHANGING_USER = 'changing';
-export const MECHANISMS = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const;
+const MECHANISMS = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const;
 export type Mechanism = (typeof MECHANISMS)[number];
 
 /** After so long a connection with SASL must prove itself anew: a changed password is then asked for. */
-export const SASL_SESSION_MS = 12_000;
+const SASL_SESSION_MS = 12_000;
 
 const LISTENERS = {
   /** Demands a client certificate. */
