@@ -7,7 +7,7 @@ let the: ConsoleInBrowser;
 let page: Page;
 
 beforeAll(async () => {
-  the = await ConsoleInBrowser.open({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  the = await ConsoleInBrowser.open(inject('stack'));
   page = await the.page({ width: 1_280, scheme: 'light' });
 });
 

@@ -7,7 +7,7 @@ let page: Page;
 let seeded: { eventId: string };
 
 beforeAll(async () => {
-  the = await ConsoleInBrowser.open({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  the = await ConsoleInBrowser.open(inject('stack'));
   seeded = await the.seed();
   page = await the.page({ width: 1_280, scheme: 'light' });
 });

@@ -5,7 +5,7 @@ let the: ConsoleInBrowser;
 let seeded: { eventId: string };
 
 beforeAll(async () => {
-  the = await ConsoleInBrowser.open({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  the = await ConsoleInBrowser.open(inject('stack'));
   seeded = await the.seed();
 });
 

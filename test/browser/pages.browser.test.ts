@@ -30,7 +30,7 @@ let seeded: { eventId: string; commandId: string };
 let letter: string;
 
 beforeAll(async () => {
-  const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
+  const stack = inject('stack');
   the = await ConsoleInBrowser.open(stack, BY_HEADER);
   seeded = await the.seed(PICTURES ? 'e2e-1042' : SCRIPT);
   const dead = (await the.control.fixture.read('dead-letter', 1))[0];

@@ -14,7 +14,7 @@ const unsafeIn = (text: string) => ['\u001b', '\u009b', '\u202e'].filter((one) =
 let fixture: Fixture;
 
 beforeAll(async () => {
-  fixture = await Fixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  fixture = await Fixture.make(inject('stack'));
   const kafka = testKafka(fixture.env);
   const [admin, producer] = [kafka.admin(), kafka.producer({ allowAutoTopicCreation: false })];
   await Promise.all([admin.connect(), producer.connect()]);

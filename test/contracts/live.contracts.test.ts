@@ -9,7 +9,7 @@ let topics: PublishedTopics;
 
 beforeAll(async () => {
   datacontract = await openDatacontract();
-  topics = await PublishedTopics.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  topics = await PublishedTopics.make(inject('stack'));
 }, 15 * 60_000);
 
 afterAll(() => topics?.[Symbol.asyncDispose]());

@@ -8,7 +8,7 @@ let topics: PublishedTopics;
 
 beforeAll(async () => {
   datacontract = await openDatacontractOnSpark();
-  topics = await PublishedTopics.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  topics = await PublishedTopics.make(inject('stack'));
 }, 20 * 60_000);
 
 afterAll(() => topics?.[Symbol.asyncDispose]());

@@ -18,7 +18,7 @@ let container: string;
 let url: string;
 
 beforeAll(async () => {
-  fixture = await Fixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  fixture = await Fixture.make(inject('stack'));
   fixture.secrets('ledger-eu', {
     'subscription-id': keys.subscriptionId,
     'signing-secret': keys.signingSecret,

@@ -5,7 +5,7 @@ import { readSchemaFiles } from '../../src/avro/schema-files.ts';
 import { field, schemaText } from '../support/event-schemas.ts';
 import { Fixture } from '../support/topics-fixture.ts';
 
-const fixtureOf = () => new Fixture({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+const fixtureOf = () => new Fixture(inject('stack'));
 
 /** Starts a process that should not start, and gives what it said. */
 async function refusal(fixture: Fixture, entry: string, env: Record<string, string | undefined>) {

@@ -8,7 +8,7 @@ import { setTopicBytes } from '../support/topic-config.ts';
 let receiver: ReceiverFixture;
 
 beforeAll(async () => {
-  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  receiver = await ReceiverFixture.make(inject('stack'));
 });
 
 afterAll(() => receiver[Symbol.asyncDispose]());

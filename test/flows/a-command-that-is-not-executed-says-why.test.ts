@@ -5,10 +5,9 @@ import { ControlFixture } from '../support/control-fixture.ts';
 import { until } from '../support/until.ts';
 
 let the: ControlFixture;
-const stack = () => ({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
 
 beforeAll(async () => {
-  the = await ControlFixture.make(stack());
+  the = await ControlFixture.make(inject('stack'));
 });
 
 afterAll(() => the[Symbol.asyncDispose]());
@@ -114,7 +113,7 @@ describe('a command', () => {
   });
 
   it('for a ref of another command topic is NOT_OWNER', async () => {
-    await using two = await ControlFixture.make(stack());
+    await using two = await ControlFixture.make(inject('stack'));
     const topics = ['ledger', 'analytics'].map((team) => two.fixture.topic(`commands-${team}`));
     const env = { COMMAND_TOPICS: topics.join(',') };
     await cli({ ...two.fixture.env, ...env }, 'topics', 'apply');
@@ -130,7 +129,7 @@ describe('a command', () => {
   });
 
   it('for a ref that its topic’s pattern does not match is NOT_OWNER', async () => {
-    await using one = await ControlFixture.make(stack());
+    await using one = await ControlFixture.make(inject('stack'));
     const topic = one.fixture.topic('commands.ledger');
     const env = { COMMAND_TOPICS: `${topic}=ledger-*,${topic}=gl` };
     await cli({ ...one.fixture.env, ...env }, 'topics', 'apply');

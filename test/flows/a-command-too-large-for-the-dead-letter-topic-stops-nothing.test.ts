@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 let the: ControlFixture;
 
 beforeAll(async () => {
-  the = await ControlFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  the = await ControlFixture.make(inject('stack'));
 });
 
 afterAll(() => the[Symbol.asyncDispose]());

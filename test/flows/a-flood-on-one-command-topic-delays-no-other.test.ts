@@ -9,7 +9,7 @@ let flood: string;
 let quiet: string;
 
 beforeAll(async () => {
-  the = await ControlFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  the = await ControlFixture.make(inject('stack'));
   flood = the.fixture.topic('commands-flood');
   quiet = the.fixture.topic('commands-quiet');
   const env = { COMMAND_TOPICS: `${flood},${quiet}` };

@@ -8,7 +8,7 @@ let sandbox: RunningSandbox;
 let [one, other]: Fixture[] = [];
 
 beforeAll(async () => {
-  const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
+  const stack = inject('stack');
   sandbox = await startSandbox({ port: 0 });
   [one, other] = [await Fixture.make(stack), await Fixture.make(stack)];
 });

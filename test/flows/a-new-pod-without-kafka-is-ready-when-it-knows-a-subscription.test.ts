@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 let fixture: Fixture;
 
 beforeAll(async () => {
-  fixture = await Fixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  fixture = await Fixture.make(inject('stack'));
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 

@@ -15,7 +15,7 @@ let env: Record<string, string | undefined>;
 const messages: string[] = [];
 
 beforeAll(async () => {
-  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  receiver = await ReceiverFixture.make(inject('stack'));
   env = receiver.fixture.env;
   for (let n = 0; n < COUNT; n++) {
     const message = JSON.stringify({ type: 'collection-status', entityId: `e-${n % 3}`, n });

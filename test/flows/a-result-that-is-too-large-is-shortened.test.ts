@@ -5,7 +5,7 @@ import { setTopicBytes } from '../support/topic-config.ts';
 let the: ControlFixture;
 
 beforeAll(async () => {
-  the = await ControlFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  the = await ControlFixture.make(inject('stack'));
 });
 
 afterAll(() => the[Symbol.asyncDispose]());

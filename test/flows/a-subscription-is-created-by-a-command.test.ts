@@ -8,10 +8,9 @@ import { ControlFixture, type Result } from '../support/control-fixture.ts';
 let the: ControlFixture;
 
 beforeAll(async () => {
-  the = await ControlFixture.make(
-    { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
-    { PROVIDER_DIALECT_FILE: 'test/support/dialect-with-description.json' },
-  );
+  the = await ControlFixture.make(inject('stack'), {
+    PROVIDER_DIALECT_FILE: 'test/support/dialect-with-description.json',
+  });
 });
 
 afterAll(() => the[Symbol.asyncDispose]());

@@ -7,13 +7,10 @@ import { until } from '../support/until.ts';
 let the: ControlFixture;
 
 beforeAll(async () => {
-  the = await ControlFixture.make(
-    { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
-    {
-      RECONCILE_INTERVAL_MS: '1000',
-      PROVIDER_DIALECT_FILE: 'test/support/dialect-with-description.json',
-    },
-  );
+  the = await ControlFixture.make(inject('stack'), {
+    RECONCILE_INTERVAL_MS: '1000',
+    PROVIDER_DIALECT_FILE: 'test/support/dialect-with-description.json',
+  });
 });
 
 afterAll(() => the[Symbol.asyncDispose]());

@@ -10,7 +10,7 @@ let receiver: ReceiverFixture;
 let ingress: ReceiverFixture['ingress'];
 
 beforeAll(async () => {
-  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  receiver = await ReceiverFixture.make(inject('stack'));
   ingress = await receiver.fixture.ingress({ SPOOL_DIR: join(receiver.fixture.dir, 'spool') });
 });
 afterAll(() => receiver?.[Symbol.asyncDispose]());

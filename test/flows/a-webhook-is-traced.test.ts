@@ -13,7 +13,7 @@ let receiver: ReceiverFixture;
 
 beforeAll(async () => {
   collector = await openCollector();
-  const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
+  const stack = inject('stack');
   receiver = await ReceiverFixture.make(stack, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
 });
 

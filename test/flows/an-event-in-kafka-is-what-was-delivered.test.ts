@@ -12,7 +12,7 @@ let receiver: ReceiverFixture;
 let judges: Judges;
 
 beforeAll(async () => {
-  const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
+  const stack = inject('stack');
   [receiver, judges] = await Promise.all([ReceiverFixture.make(stack), callJudges(process.env, LOCAL_DIR)]);
 });
 

@@ -13,10 +13,7 @@ let receiver: ReceiverFixture;
 
 beforeAll(async () => {
   store = await startScriptedS3();
-  receiver = await ReceiverFixture.make(
-    { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
-    store.env,
-  );
+  receiver = await ReceiverFixture.make(inject('stack'), store.env);
 }, 240_000);
 
 afterAll(async () => {

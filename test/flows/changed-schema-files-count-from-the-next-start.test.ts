@@ -10,7 +10,7 @@ const keys = { subscriptionId: randomUUID(), signingSecret: randomUUID() };
 let fixture: Fixture;
 
 beforeAll(async () => {
-  fixture = await Fixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  fixture = await Fixture.make(inject('stack'));
   fixture.secrets('eu', { 'subscription-id': keys.subscriptionId, 'signing-secret': keys.signingSecret });
 });
 

@@ -33,7 +33,7 @@ let url: string;
 let env: Record<string, string | undefined>;
 
 async function start() {
-  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  receiver = await ReceiverFixture.make(inject('stack'));
   url = `${receiver.ingress.url}/webhooks/ledger-eu`;
   env = receiver.fixture.env;
 }

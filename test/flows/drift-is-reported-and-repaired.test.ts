@@ -16,10 +16,7 @@ type Drift = {
 };
 
 beforeAll(async () => {
-  the = await ControlFixture.make(
-    { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
-    { RECONCILE_INTERVAL_MS: String(INTERVAL_MS) },
-  );
+  the = await ControlFixture.make(inject('stack'), { RECONCILE_INTERVAL_MS: String(INTERVAL_MS) });
 });
 
 afterAll(() => the[Symbol.asyncDispose]());

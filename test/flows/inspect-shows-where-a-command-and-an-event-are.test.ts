@@ -7,7 +7,7 @@ let the: ControlFixture;
 let created: Result;
 
 beforeAll(async () => {
-  the = await ControlFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  the = await ControlFixture.make(inject('stack'));
   created = await the.run({
     ...{
       commandId: 'c-eu',

@@ -9,7 +9,7 @@ let url: string;
 const body = '{"type":"payment-status","entityId":"e"}';
 
 beforeAll(async () => {
-  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  receiver = await ReceiverFixture.make(inject('stack'));
   url = `${receiver.ingress.url}/webhooks/ledger-eu`;
 });
 

@@ -7,7 +7,7 @@ import { postSigned } from '../support/sign.ts';
 let receiver: ReceiverFixture;
 
 beforeAll(async () => {
-  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  receiver = await ReceiverFixture.make(inject('stack'));
 });
 
 afterAll(() => receiver[Symbol.asyncDispose]());

@@ -21,10 +21,7 @@ beforeAll(async () => {
   store = await startS3Mock();
   // Of commands that run in this process: the SDK's chain reads the process's own environment.
   Object.assign(process.env, store.env);
-  receiver = await ReceiverFixture.make(
-    { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
-    { ...store.env, BODY_STORE_DEADLINE_MS: '6000' },
-  );
+  receiver = await ReceiverFixture.make(inject('stack'), { ...store.env, BODY_STORE_DEADLINE_MS: '6000' });
   url = `${receiver.ingress.url}/webhooks/ledger-eu`;
   env = { ...receiver.fixture.env, ...store.env };
   for (const topic of ['payment-status', 'unclassified', 'dead-letter'])

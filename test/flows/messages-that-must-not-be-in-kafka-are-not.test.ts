@@ -36,7 +36,7 @@ beforeAll(async () => {
   store = await startS3Mock();
   Object.assign(process.env, store.env);
   collector = await openCollector();
-  const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
+  const stack = inject('stack');
   fixture = new Fixture(stack);
   const SCHEMAS_DIR = schemasWith({
     'payment-status': 'reference',

@@ -57,7 +57,7 @@ async function registerOld(into: Fixture): Promise<Record<string, number>> {
 }
 
 beforeAll(async () => {
-  const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
+  const stack = inject('stack');
   fixture = new Fixture(stack);
   oldId = (await registerOld(fixture))['payment-status'] ?? expect.fail('no id');
   await cli(fixture.env, 'topics', 'apply', '--partitions', '1');
@@ -164,7 +164,7 @@ describe('subjects of 0.x', () => {
   });
 
   it('are moved over by several at once as by one', async () => {
-    const other = new Fixture({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+    const other = new Fixture(inject('stack'));
     await registerOld(other);
     const pushes = await Promise.all(
       [1, 2, 3, 4].map(() => cli(other.env, 'schemas', 'push', '--major', '--json')),
@@ -249,7 +249,7 @@ describe('subjects of 0.x', () => {
   });
 
   it('that are not registered yet are not said to be without a difference', async () => {
-    const other = new Fixture({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+    const other = new Fixture(inject('stack'));
     const { exitCode, notes } = await cli(other.env, 'schemas', 'diff');
     expect([exitCode, notes]).toEqual([1, expect.stringContaining('the registry has none of the subjects')]);
     expect(notes).not.toContain('No difference');

@@ -10,7 +10,7 @@ let receiver: ReceiverFixture;
 let url: string;
 
 beforeAll(async () => {
-  const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
+  const stack = inject('stack');
   receiver = await ReceiverFixture.make(stack, { MAX_BODY_BYTES: '3000000', REQUEST_TIMEOUT_MS: '1500' });
   url = `${receiver.ingress.url}/webhooks/ledger-eu`;
 });

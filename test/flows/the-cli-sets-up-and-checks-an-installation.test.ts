@@ -12,7 +12,7 @@ let fixture: Fixture;
 let sandbox: RunningSandbox;
 
 beforeAll(async () => {
-  fixture = new Fixture({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  fixture = new Fixture(inject('stack'));
   sandbox = await startSandbox({ port: 0 });
   Object.assign(fixture.env, fixture.controlEnv({ provider: sandbox.url, publicUrl: 'http://127.0.0.1:9' }), {
     SANDBOX_URL: sandbox.url,

@@ -26,7 +26,7 @@ let deadLettered: { eventId: string; at: string; entityId: string };
 beforeAll(async () => {
   for (let stage = ''; stage !== 'DECRYPT'; ) {
     await receiver?.[Symbol.asyncDispose]();
-    receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+    receiver = await ReceiverFixture.make(inject('stack'));
     ({ stage, ...deadLettered } = await deadLetterOne());
   }
   url = `${receiver.ingress.url}/webhooks/ledger-eu`;

@@ -14,7 +14,7 @@ const TEST_MS = DEADLINE_MS + 30_000;
 let stack: Brokers;
 
 beforeAll(() => {
-  stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
+  stack = inject('stack');
 });
 
 /** Kafka runs already, with topics of this test's own. Processes are started without npm, and end with the shell. */

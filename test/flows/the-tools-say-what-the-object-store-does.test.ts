@@ -14,7 +14,7 @@ beforeAll(async () => {
   s3 = await startScriptedS3();
   // Of commands that run in this process: the SDK's chain reads the process's own environment.
   Object.assign(process.env, s3.env);
-  const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
+  const stack = inject('stack');
   receiver = await ReceiverFixture.make(stack, { ...s3.env, BODY_STORE_DEADLINE_MS: '2000' });
   env = { ...receiver.fixture.env, ...s3.env };
 }, 240_000);

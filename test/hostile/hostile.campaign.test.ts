@@ -6,7 +6,7 @@ import { ATTACKS, Campaign } from './campaign.ts';
 let campaign: Campaign;
 
 beforeAll(async () => {
-  campaign = await Campaign.start({ brokers: inject('brokers'), registryUrl: inject('registryUrl') }, SHORT);
+  campaign = await Campaign.start(inject('stack'), SHORT);
 });
 
 afterAll(() => campaign?.[Symbol.asyncDispose]());

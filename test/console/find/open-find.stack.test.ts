@@ -17,7 +17,7 @@ let receiver: ReceiverFixture;
 const opened: Find[] = [];
 
 beforeAll(async () => {
-  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  receiver = await ReceiverFixture.make(inject('stack'));
 });
 
 afterAll(async () => {

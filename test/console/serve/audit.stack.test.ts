@@ -12,7 +12,7 @@ let fixture: Fixture;
 const opened: Audit[] = [];
 
 beforeAll(async () => {
-  fixture = await Fixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  fixture = await Fixture.make(inject('stack'));
 });
 
 afterAll(async () => {

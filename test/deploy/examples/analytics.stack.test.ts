@@ -12,7 +12,7 @@ const STATUSES = ['RCVD', 'PDNG', 'ACSP', 'ACSC'];
 let analytics: AnalyticsFixture;
 
 beforeAll(async () => {
-  analytics = await AnalyticsFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  analytics = await AnalyticsFixture.make(inject('stack'));
 });
 
 afterAll(async () => {

@@ -13,7 +13,7 @@ let receiver: ReceiverFixture;
 let file: string;
 
 beforeAll(async () => {
-  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  receiver = await ReceiverFixture.make(inject('stack'));
   file = join(receiver.fixture.dir, 'ledger.sqlite');
 });
 

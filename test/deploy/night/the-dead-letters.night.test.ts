@@ -13,7 +13,7 @@ let night: Night;
 let env: Record<string, string | undefined>;
 
 beforeAll(async () => {
-  the = await ControlFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  the = await ControlFixture.make(inject('stack'));
   env = the.fixture.env;
   night = await Night.begin();
   await night.watch(namespace, 'control', the.control);

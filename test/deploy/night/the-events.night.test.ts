@@ -13,7 +13,7 @@ let receiver: ReceiverFixture;
 let night: Night;
 
 beforeAll(async () => {
-  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  receiver = await ReceiverFixture.make(inject('stack'));
   night = await Night.begin();
   await night.watch(namespace, 'ingress', receiver.ingress.process);
   // The counters have been seen before they count.

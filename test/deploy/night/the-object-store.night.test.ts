@@ -20,7 +20,7 @@ let traffic: Traffic;
 
 beforeAll(async () => {
   store = await startS3Mock();
-  fixture = await Fixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  fixture = await Fixture.make(inject('stack'));
   night = await Night.begin();
   fixture.secrets('ledger-eu', {
     'subscription-id': keys.subscriptionId,

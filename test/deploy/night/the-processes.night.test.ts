@@ -12,7 +12,7 @@ let night: Night;
 const namespace = 'fresh';
 
 beforeAll(async () => {
-  fixture = new Fixture({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  fixture = new Fixture(inject('stack'));
   night = await Night.begin();
 });
 

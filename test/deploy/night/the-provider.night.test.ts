@@ -14,10 +14,7 @@ let night: Night;
 let env: Record<string, string | undefined>;
 
 beforeAll(async () => {
-  the = await ControlFixture.make(
-    { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
-    SETTINGS,
-  );
+  the = await ControlFixture.make(inject('stack'), SETTINGS);
   env = { ...the.fixture.env, ...the.fixture.controlEnv(the.urls) };
   night = await Night.begin();
   await night.watch(namespace, 'ingress', the.ingress.process);

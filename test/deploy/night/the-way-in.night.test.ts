@@ -22,7 +22,7 @@ let traffic: Traffic;
 const keys = { eu: newKeys(), us: newKeys() };
 
 beforeAll(async () => {
-  fixture = await Fixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  fixture = await Fixture.make(inject('stack'));
   night = await Night.begin(earlierWebhooks(namespace));
   secrets('ledger-eu', keys.eu);
   await roll({});

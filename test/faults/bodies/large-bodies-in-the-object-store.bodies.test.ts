@@ -17,7 +17,6 @@ import {
 
 const MIB = 1024 ** 2;
 const GB = 1e9;
-const stack = () => ({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
 
 let store: RunningStore;
 const bodies = new Map<Shape, LargeBody[]>();
@@ -44,7 +43,7 @@ describe('twenty sealed bodies of 50 MB at once', () => {
   ] as const)(
     'on topics of %s (%i bytes, %s) are all stored: typed, referred to, exact to the byte',
     async (_, topicBytes, shape) => {
-      await using fixture = await bodiesFixture(stack(), topicBytes);
+      await using fixture = await bodiesFixture(inject('stack'), topicBytes);
       const { process, url } = await fixture.ingress({ ...store.env, LOG_LEVEL: 'info' });
       const start = performance.now();
       const sent = await send(url, of(shape));
@@ -58,7 +57,7 @@ describe('twenty sealed bodies of 50 MB at once', () => {
   );
 
   it('while the store is stopped for 30 s, with a spool: all answered 200, nothing lost', async () => {
-    await using fixture = await bodiesFixture(stack(), 1_048_588);
+    await using fixture = await bodiesFixture(inject('stack'), 1_048_588);
     const { process, url } = await fixture.ingress({
       ...{ ...store.env, SPOOL_DIR: spoolDir(fixture), SPOOL_MAX_BYTES: String(2 * 1024 * MIB) },
       // Large ones that wait for memory meanwhile are answered 503 by ADMISSION_WAIT_MS, not because of the store.
@@ -84,7 +83,7 @@ describe('twenty sealed bodies of 50 MB at once', () => {
   });
 
   it('while the store is stopped for 30 s, without a spool: 200 or 503 in time, and what was acknowledged is there', async () => {
-    await using fixture = await bodiesFixture(stack(), 1_048_588);
+    await using fixture = await bodiesFixture(inject('stack'), 1_048_588);
     const { process, url } = await fixture.ingress({ ...store.env, LOG_LEVEL: 'info' });
     await store.kill();
     const sent = await send(url, of('text'));
@@ -108,7 +107,7 @@ describe('twenty sealed bodies of 50 MB at once', () => {
 
 describe('ingress killed fifty times', () => {
   it('loses nothing that it acknowledged, while the store comes and goes', async () => {
-    await using fixture = await bodiesFixture(stack(), 1_048_588);
+    await using fixture = await bodiesFixture(inject('stack'), 1_048_588);
     const env = {
       ...store.env,
       SPOOL_DIR: spoolDir(fixture),

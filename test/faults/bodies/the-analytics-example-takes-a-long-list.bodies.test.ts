@@ -12,7 +12,7 @@ let analytics: AnalyticsFixture;
 
 beforeAll(async () => {
   store = await startS3Mock();
-  const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
+  const stack = inject('stack');
   analytics = await AnalyticsFixture.make(stack, store.env);
 }, 240_000);
 
