@@ -84,7 +84,7 @@ export class System implements AsyncDisposable {
 
   static async start(options: SystemOptions): Promise<System> {
     const { name, stack, root = ROOT, profileDir, partitions = PARTITIONS, env = {} } = options;
-    const fixture = await Fixture.make(stack, undefined, partitions, root === ROOT ? undefined : cliOf(root));
+    const fixture = await Fixture.make(stack, { partitions, run: root === ROOT ? undefined : cliOf(root) });
     const { ref, subscriptionId, signingSecret, encryptionKey } = SUBSCRIPTION;
     fixture.secrets(ref, {
       'subscription-id': subscriptionId,

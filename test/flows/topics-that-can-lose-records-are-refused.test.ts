@@ -34,7 +34,10 @@ beforeAll(async () => {
       },
     },
   });
-  fixture = await Fixture.make({ brokers: stack.brokers, registryUrl: inject('registryUrl') }, undefined, 6);
+  fixture = await Fixture.make(
+    { brokers: stack.brokers, registryUrl: inject('registryUrl') },
+    { partitions: 6 },
+  );
 });
 
 afterAll(async () => {

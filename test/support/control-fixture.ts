@@ -51,7 +51,7 @@ export class ControlFixture implements AsyncDisposable {
     env: Record<string, string> = {},
     prefix?: string,
   ): Promise<ControlFixture> {
-    const fixture = await Fixture.make(stack, prefix);
+    const fixture = await Fixture.make(stack, { prefix });
     const [{ url, stop }, ingress] = await Promise.all([
       startSandbox({ port: 0, retryScheduleS: [0.2, 0.2, 0.5] }),
       fixture.ingress(env),

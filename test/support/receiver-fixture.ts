@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import type { RunningProcess } from './running-process.ts';
-import { Fixture } from './topics-fixture.ts';
+import { type Brokers, Fixture } from './topics-fixture.ts';
 
 /** A delivery as the sandbox tells of it. */
 export type Execution = {
@@ -29,10 +29,7 @@ export class ReceiverFixture implements AsyncDisposable {
     this.sandbox = sandbox;
   }
 
-  static async make(
-    stack: { brokers: readonly string[]; registryUrl: string },
-    env: Record<string, string> = {},
-  ): Promise<ReceiverFixture> {
+  static async make(stack: Brokers, env: Record<string, string> = {}): Promise<ReceiverFixture> {
     const fixture = await Fixture.make(stack);
     // Large bodies go behind everything else: on a loaded machine one may take longer than a provider would wait.
     const sandbox = await startSandbox({ port: 0, retryScheduleS: [], deliveryTimeoutMs: 50_000 });

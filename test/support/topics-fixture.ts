@@ -11,6 +11,13 @@ type Ended = { readonly exitCode: number; readonly out: string; readonly notes: 
 /** Where Kafka and the registry are. */
 export type Brokers = { brokers: readonly string[]; registryUrl: string };
 
+type FixtureOptions = {
+  readonly prefix?: string | undefined;
+  readonly partitions?: number;
+  /** Another version's command line tool. */
+  readonly run?: ((env: Env, ...args: string[]) => Promise<Ended>) | undefined;
+};
+
 /** Of each topic: more than one, and fewer than Hookline's own 6, which cost a broker a second for each test file. */
 export const PARTITIONS = 2;
 
@@ -46,12 +53,10 @@ export class Fixture implements AsyncDisposable {
     };
   }
 
-  /** Creates the topics and registers the schemas, as an operator does, with this command line tool or another version's. */
+  /** Creates the topics and registers the schemas, as an operator does. */
   static async make(
     stack: Brokers,
-    prefix?: string,
-    partitions = PARTITIONS,
-    run: (env: Env, ...args: string[]) => Promise<Ended> = cli,
+    { prefix, partitions = PARTITIONS, run = cli }: FixtureOptions = {},
   ): Promise<Fixture> {
     const fixture = new Fixture(stack, prefix);
     for (const args of [

@@ -7,7 +7,7 @@ import { Fixture } from '../../support/topics-fixture.ts';
 
 let fixture: Fixture;
 beforeAll(async () => {
-  fixture = await Fixture.make(inject('stack'), undefined, 1);
+  fixture = await Fixture.make(inject('stack'), { partitions: 1 });
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 

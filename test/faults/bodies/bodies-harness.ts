@@ -20,7 +20,7 @@ export type StoredEvent = {
 
 /** Topics of so many bytes a record, and the keys of the senders' subscription. */
 export async function bodiesFixture(stack: Brokers, topicBytes: number): Promise<Fixture> {
-  const fixture = await Fixture.make(stack, undefined, 6);
+  const fixture = await Fixture.make(stack, { partitions: 6 });
   fixture.secrets(REF, {
     'subscription-id': SUBSCRIPTION.subscriptionId,
     'signing-secret': SUBSCRIPTION.signingSecret,

@@ -54,7 +54,7 @@ export async function openControlKit(
   listening = stack.kafka?.nodes[0]?.port ?? 0;
   const brokers = stack.kafka?.directBrokers ?? [];
   const registryUrl = options.registryUrl ?? stack.registryUrl;
-  const fixture = closing.use(await Fixture.make({ brokers, registryUrl }, undefined, 6));
+  const fixture = closing.use(await Fixture.make({ brokers, registryUrl }, { partitions: 6 }));
   const kafka = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING });
   const admin = kafka.admin();
   const producer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });

@@ -79,7 +79,7 @@ export class System implements AsyncDisposable {
   }): Promise<System> {
     const { kind, cluster, seed, withSpool } = options;
     const stack = { brokers: cluster.direct, registryUrl: cluster.registryUrl };
-    const fixture = await Fixture.make(stack, undefined, PARTITIONS);
+    const fixture = await Fixture.make(stack, { partitions: PARTITIONS });
     for (const { ref, subscriptionId, signingSecret, encryptionKey } of subscriptionsOf(seed)) {
       fixture.secrets(ref, {
         'subscription-id': subscriptionId,

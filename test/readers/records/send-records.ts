@@ -40,7 +40,7 @@ const OWN_SCHEMAS = join(ROOT, 'schemas');
 export async function sendRecords(stack: Brokers, store: RunningStore, fixtures: Fixture[]): Promise<Sent[]> {
   const roomy = new Fixture(stack);
   fixtures.push(roomy);
-  const narrow = await Fixture.make(stack, undefined, 6);
+  const narrow = await Fixture.make(stack, { partitions: 6 });
   fixtures.push(narrow);
   await setTopicBytes(narrow.env, narrow.topic('payment-status'), ONE_MIB);
   for (const fixture of fixtures)
