@@ -8,26 +8,19 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { writeReport } from '../faults/report.ts';
 import { useStack } from '../stack/use-stack.ts';
+import { orExit } from '../support/or-exit.ts';
 import { ROOT } from '../support/source-tree.ts';
 import { goTool, REDPANDA_CONNECT, VEGETA } from '../support/tools/go-tool.ts';
 import { writeRequests } from './load/bodies.ts';
 import { findWrk, runWrk } from './load/run-wrk.ts';
 import { type Measurement, measure } from './measure.ts';
-import { type Options, parseOptions, USAGE } from './options.ts';
+import { parseOptions, USAGE } from './options.ts';
 import { measureRates, tableOfRates } from './rates.ts';
 import { figuresOf, type Series, spreadOf, tableOf } from './report.ts';
 import { isPeer, System, type SystemOptions } from './systems.ts';
 
 const say = (line: string) => console.log(line);
-const orExit = <T>(read: () => T, usage = ''): T => {
-  try {
-    return read();
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${usage}`);
-    process.exit(2);
-  }
-};
-const options: Options = orExit(() => parseOptions(process.argv.slice(2)), `${USAGE}\n`);
+const options = orExit(() => parseOptions(process.argv.slice(2)), USAGE);
 const wrk = orExit(() => findWrk(process.env));
 /** Each system once under load before anything counts: code is compiled, connections and sessions are open. */
 const WARM_UP = { seconds: 3, connections: 64 };

@@ -3,9 +3,10 @@
  * everything that was acknowledged is looked for in Kafka. Ends with 1 where Hookline broke a promise.
  */
 import { join } from 'node:path';
+import { orExit } from '../support/or-exit.ts';
 import { ROOT } from '../support/source-tree.ts';
 import { FaultCluster } from './cluster/fault-cluster.ts';
-import { type Options, parseOptions, USAGE } from './options.ts';
+import { parseOptions, USAGE } from './options.ts';
 import type { Outcome } from './outcome.ts';
 import { brokenPromises, tableOf, writeReport } from './report.ts';
 import { runSchedule } from './schedule/run-schedule.ts';
@@ -17,7 +18,7 @@ const say = (line: string) => console.log(line);
 const interrupted = new AbortController();
 process.once('SIGINT', () => interrupted.abort(new Error('interrupted')));
 
-const options = optionsOrExit();
+const options = orExit(() => parseOptions(process.argv.slice(2)), USAGE);
 const began = performance.now();
 const elapsed = () => `${Math.round((performance.now() - began) / 1_000)} s`.padStart(6);
 say(`seed ${options.seed}: the same seed gives the same faults (--seed ${options.seed})`);
@@ -58,12 +59,3 @@ say(`\n${tableOf(outcomes)}`);
 for (const line of broken) say(`BROKEN: ${line}`);
 say(`seed ${options.seed}, ${seconds} s; all figures: ${file}`);
 process.exitCode = broken.length > 0 ? 1 : 0;
-
-function optionsOrExit(): Options {
-  try {
-    return parseOptions(process.argv.slice(2));
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${USAGE}\n`);
-    process.exit(2);
-  }
-}

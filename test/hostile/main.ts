@@ -7,14 +7,15 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { writeReport } from '../faults/report.ts';
 import { useStack } from '../stack/use-stack.ts';
+import { orExit } from '../support/or-exit.ts';
 import { ROOT } from '../support/source-tree.ts';
 import type { Row } from './attack.ts';
 import { Campaign } from './campaign.ts';
-import { type Options, parseOptions, USAGE } from './options.ts';
+import { parseOptions, USAGE } from './options.ts';
 import { tableOf } from './report.ts';
 
 const say = (line: string) => console.log(line);
-const options = optionsOrExit();
+const options = orExit(() => parseOptions(process.argv.slice(2)), USAGE);
 const began = performance.now();
 say(`seed ${options.seed} (--seed ${options.seed} makes the same inputs)`);
 
@@ -47,12 +48,3 @@ say(
   `${taken} honest webhooks answered 200, ${held} events in their topic; ${seconds} s; all figures: ${file}`,
 );
 process.exitCode = broken.length > 0 ? 1 : 0;
-
-function optionsOrExit(): Options {
-  try {
-    return parseOptions(process.argv.slice(2));
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${USAGE}\n`);
-    process.exit(2);
-  }
-}

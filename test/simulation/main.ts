@@ -5,11 +5,15 @@
 import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { collectYoungInOneThread, disablePretenuring } from '../../src/runtime/v8-flags.ts';
+import { orExit } from '../support/or-exit.ts';
 import { takeOver } from './engine/take-over.ts';
-import { type Options, parseOptions, USAGE } from './options.ts';
+import { parseOptions, USAGE } from './options.ts';
 import { type Finding, progressOf, Tally } from './tally.ts';
 
-const options = optionsOrExit();
+const options = orExit(
+  () => parseOptions(process.argv.slice(2), Math.floor(Math.random() * 1_000_000_000)),
+  USAGE,
+);
 // A stack for each of a million errors would take a twentieth of the time.
 Error.stackTraceLimit = options.isLoud ? 10 : 0;
 // Each core has a job of its own, and nearly all that one makes is short-lived.
@@ -60,14 +64,5 @@ function commit(): string {
     return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
   } catch {
     return 'unknown';
-  }
-}
-
-function optionsOrExit(): Options {
-  try {
-    return parseOptions(process.argv.slice(2), Math.floor(Math.random() * 1_000_000_000));
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${USAGE}\n`);
-    process.exit(2);
   }
 }

@@ -4,6 +4,7 @@
  */
 import { startStack } from '../../stack/start-stack.ts';
 import { useStack } from '../../stack/use-stack.ts';
+import { orExit } from '../../support/or-exit.ts';
 import { testKafka } from '../../support/topic-reader.ts';
 import { explain as explainDifference } from './connections/explained.ts';
 import { runSeeds } from './connections/run-seeds.ts';
@@ -11,13 +12,13 @@ import { explain as explainFact } from './deaths/explained.ts';
 import { BROKERS } from './deaths/plan.ts';
 import { SESSION_MS } from './deaths/real-site.ts';
 import { type DeathsResult, modelFacts, runDeaths } from './deaths/run-deaths.ts';
-import { type Options, parseOptions, USAGE } from './options.ts';
+import { parseOptions, USAGE } from './options.ts';
 import { Verdict } from './verdict.ts';
 
 const began = performance.now();
 const say = (line: string) => console.log(line);
 const sayWhen = (line: string) => say(`${Math.round((performance.now() - began) / 1_000)} s  ${line}`);
-const options = optionsOrExit();
+const options = orExit(() => parseOptions(process.argv.slice(2)), USAGE);
 const verdict = new Verdict(say);
 
 if (options.seeds > 0) await holdConnections();
@@ -80,14 +81,5 @@ async function holdDeaths(): Promise<void> {
       if (why) verdict.explain(why);
       else if (!model.has(fact)) verdict.differ(seed, `the model never answers "${fact}"`);
     }
-  }
-}
-
-function optionsOrExit(): Options {
-  try {
-    return parseOptions(process.argv.slice(2));
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${USAGE}\n`);
-    process.exit(2);
   }
 }
