@@ -9,7 +9,7 @@ import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dea
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { createTopic } from '../support/create-topic.ts';
-import { testKafka } from '../support/topic-reader.ts';
+import { asAdmin, testKafka } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
 
 const prefix = `open-${randomUUID()}`;
@@ -43,10 +43,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  const admin = testKafka(env).admin();
-  await admin.connect();
-  await admin.deleteTopics({ topics: [topic] });
-  await admin.disconnect();
+  await asAdmin(env, (admin) => admin.deleteTopics({ topics: [topic] }));
 });
 
 it('20,000 dead-letter records of a real topic are counted, as `dlq list` has them', async () => {

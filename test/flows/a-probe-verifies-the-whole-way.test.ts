@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { samplesIn } from '../../src/monitoring/metric-samples.ts';
 import type { KafkaCluster } from '../stack/kafka-cluster.ts';
@@ -11,7 +10,7 @@ import { selfSigned } from '../support/certificates.ts';
 import { cli } from '../support/cli.ts';
 import { serve } from '../support/serve.ts';
 import { postSigned } from '../support/sign.ts';
-import { topicOffsets } from '../support/topic-offsets.ts';
+import { asAdmin } from '../support/topic-reader.ts';
 import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
 
@@ -65,17 +64,8 @@ async function verify(env: Record<string, string | undefined>, ...args: string[]
 /** How many records a topic has. */
 async function records(name: string): Promise<number> {
   const topic = fixture.topic(name);
-  const admin = new kafkajs.Kafka({
-    brokers: [...stack.brokers],
-    logLevel: kafkajs.logLevel.NOTHING,
-  }).admin();
-  await admin.connect();
-  try {
-    const offsets = (await topicOffsets(admin, [topic])).get(topic) ?? [];
-    return offsets.reduce((sum, { high }) => sum + Number(high), 0);
-  } finally {
-    await admin.disconnect();
-  }
+  const offsets = await asAdmin(fixture.env, (admin) => admin.fetchTopicOffsets(topic));
+  return offsets.reduce((sum, { high }) => sum + Number(high), 0);
 }
 
 /** The admin address of an ingress that says that it has acknowledged more. */

@@ -4,7 +4,7 @@ import { ENCRYPTION_KEY, ReceiverFixture } from '../support/receiver-fixture.ts'
 import { RunningProcess } from '../support/running-process.ts';
 import { sealBody } from '../support/seal.ts';
 import { postSigned } from '../support/sign.ts';
-import { testKafka } from '../support/topic-reader.ts';
+import { asAdmin } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
 
 /** Letters that a missing key made, and a redrive of them that is interrupted, killed and tried by two at once. */
@@ -36,10 +36,9 @@ afterAll(() => receiver[Symbol.asyncDispose]());
 type Row = { at: string; outcome: string };
 
 async function countEvents(): Promise<number> {
-  const admin = testKafka(env).admin();
-  await admin.connect();
-  const ends = await admin.fetchTopicOffsets(receiver.fixture.topic('collection-status'));
-  await admin.disconnect();
+  const ends = await asAdmin(env, (admin) =>
+    admin.fetchTopicOffsets(receiver.fixture.topic('collection-status')),
+  );
   return ends.reduce((sum, { high }) => sum + Number(high), 0);
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { ControlFixture } from '../support/control-fixture.ts';
 import { createTopic } from '../support/create-topic.ts';
-import { testKafka } from '../support/topic-reader.ts';
+import { asAdmin } from '../support/topic-reader.ts';
 import { PARTITIONS } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
 
@@ -17,17 +17,16 @@ afterAll(() => the[Symbol.asyncDispose]());
 
 async function recreateState(): Promise<void> {
   const topic = the.fixture.topic('subscriptions');
-  const admin = testKafka(the.fixture.env).admin();
-  await admin.connect();
-  await admin.deleteTopics({ topics: [topic] });
-  const configEntries = [{ name: 'cleanup.policy', value: 'compact' }];
-  await until('it is created', () =>
-    createTopic(admin, { topic, numPartitions: PARTITIONS, replicationFactor: 1, configEntries }).then(
-      () => true,
-      () => false,
-    ),
-  );
-  await admin.disconnect();
+  await asAdmin(the.fixture.env, async (admin) => {
+    await admin.deleteTopics({ topics: [topic] });
+    const configEntries = [{ name: 'cleanup.policy', value: 'compact' }];
+    await until('it is created', () =>
+      createTopic(admin, { topic, numPartitions: PARTITIONS, replicationFactor: 1, configEntries }).then(
+        () => true,
+        () => false,
+      ),
+    );
+  });
 }
 
 it('a state topic that was deleted and created anew gets every subscription again, and ingress keeps its keys', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createTopic } from '../support/create-topic.ts';
 import { ReceiverFixture } from '../support/receiver-fixture.ts';
 import { postSigned } from '../support/sign.ts';
-import { testKafka } from '../support/topic-reader.ts';
+import { asAdmin } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
 
 let receiver: ReceiverFixture;
@@ -22,18 +22,6 @@ async function post(type: string, n: number): Promise<string> {
   return (JSON.parse(text) as { stored: string }).stored;
 }
 
-async function withAdmin<T>(
-  work: (admin: ReturnType<ReturnType<typeof testKafka>['admin']>) => Promise<T>,
-): Promise<T> {
-  const admin = testKafka(receiver.fixture.env).admin();
-  await admin.connect();
-  try {
-    return await work(admin);
-  } finally {
-    await admin.disconnect();
-  }
-}
-
 const waiting = async () => {
   const text = await (await fetch(`${await ingress.process.adminUrl()}/metrics`)).text();
   return Number(/^hookline_spool_deliveries (.*)$/m.exec(text)?.[1]);
@@ -47,7 +35,7 @@ describe('a topic that was deleted, and a spool', () => {
   it('does not hold up the other topics; its events get there when it exists again', async () => {
     const topic = receiver.fixture.topic('collection-status');
     for (const type of ['collection-status', 'payment-status']) expect(await post(type, 0)).toBe('kafka');
-    await withAdmin((admin) => admin.deleteTopics({ topics: [topic] }));
+    await asAdmin(receiver.fixture.env, (admin) => admin.deleteTopics({ topics: [topic] }));
     await until('the first waits in the spool', async () => (await post('collection-status', 2)) === 'spool');
     for (let n = 4; n < 20; n += 2) expect(await post('collection-status', n)).toBe('spool');
     for (let n = 2; n < 40; n += 2) await post('payment-status', n);
@@ -58,7 +46,9 @@ describe('a topic that was deleted, and a spool', () => {
     );
     expect(await waiting()).toBeGreaterThanOrEqual(9);
 
-    await withAdmin((admin) => createTopic(admin, { topic, numPartitions: 3, replicationFactor: 1 }));
+    await asAdmin(receiver.fixture.env, (admin) =>
+      createTopic(admin, { topic, numPartitions: 3, replicationFactor: 1 }),
+    );
     await until('the spool is drained', async () => (await waiting()) === 0, 40_000);
     const seen = await numbersOf('collection-status');
     const first = [...new Set(seen)];

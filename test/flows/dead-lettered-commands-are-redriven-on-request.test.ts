@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { cli, cliJson } from '../support/cli.ts';
 import { ControlFixture } from '../support/control-fixture.ts';
 import { createTopic } from '../support/create-topic.ts';
-import { testKafka } from '../support/topic-reader.ts';
+import { asAdmin } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
 
 type Listed = { at: string; stage: string; state: string; topic: string };
@@ -137,10 +137,9 @@ describe('a command in the dead-letter topic', () => {
     await the.control.stop();
     the.control = await the.fixture.control(the.urls);
     const others = the.fixture.topic('commands.others');
-    const admin = testKafka(env).admin();
-    await admin.connect();
-    await createTopic(admin, { topic: others, numPartitions: 1, replicationFactor: 1 });
-    await admin.disconnect();
+    await asAdmin(env, (admin) =>
+      createTopic(admin, { topic: others, numPartitions: 1, replicationFactor: 1 }),
+    );
     const elsewhere = await cli({ ...env, COMMAND_TOPICS: others }, 'dlq', 'redrive', '--filter', `at=${at}`);
     expect([elsewhere.exitCode, elsewhere.out]).toEqual([
       1,

@@ -8,7 +8,7 @@ import { cli, cliJson } from '../support/cli.ts';
 import { ENCRYPTION_KEY, ReceiverFixture, receiptOf } from '../support/receiver-fixture.ts';
 import { postSigned } from '../support/sign.ts';
 import { setTopicBytes } from '../support/topic-config.ts';
-import { testKafka } from '../support/topic-reader.ts';
+import { asAdmin } from '../support/topic-reader.ts';
 
 type Listed = {
   at: string;
@@ -268,14 +268,13 @@ describe('a webhook larger than its topic takes', () => {
       { bodies: undefined, sealingKeys: undefined },
     );
     const seen = (await looked.all()).filter(({ at }) => at === deadLetter.at);
-    const admin = testKafka(env).admin();
-    await admin.connect();
-    await admin.fetchTopicOffsets(receiver.fixture.topic('dead-letter'));
-    await admin.deleteTopicRecords({
-      topic: receiver.fixture.topic('dead-letter'),
-      partitions: [{ partition: partition ?? 0, offset: String((offset ?? 0) + 2) }],
+    await asAdmin(env, async (admin) => {
+      await admin.fetchTopicOffsets(receiver.fixture.topic('dead-letter'));
+      await admin.deleteTopicRecords({
+        topic: receiver.fixture.topic('dead-letter'),
+        partitions: [{ partition: partition ?? 0, offset: String((offset ?? 0) + 2) }],
+      });
     });
-    await admin.disconnect();
     // What was whole when it was looked at and is no more has no bytes: never fewer than all.
     expect([...(await looked.bodiesOf(seen))]).toEqual([
       [deadLetter.at, new Error('retention has deleted it')],

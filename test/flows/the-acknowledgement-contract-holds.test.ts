@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { exchange } from '../support/ingress-app.ts';
 import { ReceiverFixture, receiptOf } from '../support/receiver-fixture.ts';
 import { postSigned, signatureOf } from '../support/sign.ts';
+import { setTopicBytes } from '../support/topic-config.ts';
 import { topicOffsets } from '../support/topic-offsets.ts';
-import { testKafka } from '../support/topic-reader.ts';
+import { asAdmin } from '../support/topic-reader.ts';
 
 /** Each row of docs/acknowledgement.md, over a real Kafka; the rows without Kafka have files of their own. */
 let receiver: ReceiverFixture;
@@ -19,13 +20,11 @@ afterAll(() => receiver[Symbol.asyncDispose]());
 
 /** How many records all topics of the fixture hold: what is nowhere changes it not. */
 async function countRecords(): Promise<number> {
-  const admin = testKafka(receiver.fixture.env).admin();
-  await admin.connect();
-  const topics = (await admin.listTopics()).filter((topic) =>
-    topic.startsWith(`${receiver.fixture.prefix}.`),
-  );
-  const offsets = await topicOffsets(admin, topics);
-  await admin.disconnect();
+  const { env, prefix } = receiver.fixture;
+  const offsets = await asAdmin(env, async (admin) => {
+    const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${prefix}.`));
+    return topicOffsets(admin, topics);
+  });
   return [...offsets.values()].flat().reduce((sum, { high }) => sum + Number(high), 0);
 }
 
@@ -102,16 +101,9 @@ describe('the acknowledgement contract', () => {
   });
 
   it('valid, but larger than its topic takes: 200, in dead-letter in parts that fit', async () => {
-    const admin = testKafka(receiver.fixture.env).admin();
-    await admin.connect();
-    const limit = (topic: string, bytes: number) => ({
-      type: 2,
-      name: receiver.fixture.topic(topic),
-      configEntries: [{ name: 'max.message.bytes', value: String(bytes) }],
-    });
-    const resources = [limit('payment-status', 1_000_000), limit('dead-letter', 600_000)];
-    await admin.alterConfigs({ validateOnly: false, resources });
-    await admin.disconnect();
+    const { fixture } = receiver;
+    await setTopicBytes(fixture.env, fixture.topic('payment-status'), 1_000_000);
+    await setTopicBytes(fixture.env, fixture.topic('dead-letter'), 600_000);
     const execution = await receiver.trigger1({ event: 'payment-status', sizeBytes: 2_500_000 });
     expect(execution.status).toBe(200);
     const deadLetters = await deadLetterOf(receiptOf(execution).eventId);

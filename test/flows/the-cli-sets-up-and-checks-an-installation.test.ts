@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { newId } from '../../src/crypto/ids.ts';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { cli, cliJson } from '../support/cli.ts';
-import { testKafka } from '../support/topic-reader.ts';
+import { setTopicConfig, topicConfig } from '../support/topic-config.ts';
 import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
 
@@ -53,14 +53,8 @@ describe('hookline topics', () => {
   });
 
   it('sets a setting that differs, leaves the others, and says what it does not change', async () => {
-    const admin = testKafka(fixture.env).admin();
-    await admin.connect();
     const name = fixture.topic('payment-status');
-    const entries = [
-      { name: 'max.message.bytes', value: '5' },
-      { name: 'retention.ms', value: '1234567' },
-    ];
-    await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name, configEntries: entries }] });
+    await setTopicConfig(fixture.env, name, { 'max.message.bytes': '5', 'retention.ms': '1234567' });
     const plan = () => cli(fixture.env, 'topics', 'plan', '--partitions', '4');
     await until('the brokers know of it', async () => (await plan()).exitCode === 1);
     const [row] = (await cliJson<Row[]>(fixture.env, 'topics', 'apply')).filter(
@@ -71,43 +65,23 @@ describe('hookline topics', () => {
       remarks: expect.stringContaining('max.message.bytes: 5 -> '),
     });
     expect(row?.remarks).toContain('has 4 partitions, not 6');
-    const { resources } = await admin.describeConfigs({
-      includeSynonyms: false,
-      resources: [{ type: 2, name }],
-    });
-    const settings = new Map(
-      resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]),
-    );
-    await admin.disconnect();
-    expect([settings.get('retention.ms'), settings.get('cleanup.policy')]).toEqual(['1234567', 'delete']);
+    const settings = await topicConfig(fixture.env, name);
+    expect([settings['retention.ms'], settings['cleanup.policy']]).toEqual(['1234567', 'delete']);
   });
 });
 
 describe('hookline topics apply', () => {
   it('ends with 1 where the state is deleted by time, until it may delete records', async () => {
-    const admin = testKafka(fixture.env).admin();
-    await admin.connect();
     const name = fixture.topic('subscriptions');
-    const configEntries = [{ name: 'cleanup.policy', value: 'delete' }];
-    await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name, configEntries }] });
-    await admin.disconnect();
+    await setTopicConfig(fixture.env, name, { 'cleanup.policy': 'delete' });
     const apply = (...more: string[]) => cli(fixture.env, 'topics', 'apply', '--partitions', '4', ...more);
     await until('the brokers know of it', async () => (await apply()).exitCode === 1);
     expect((await apply()).out).toContain('cleanup.policy stays delete');
     const dead = fixture.topic('dead-letter');
-    const raised = [{ name: 'retention.ms', value: String(180 * 86_400_000) }];
-    const admin2 = testKafka(fixture.env).admin();
-    await admin2.connect();
-    const own = { type: 2, name: dead, configEntries: raised };
-    await admin2.alterConfigs({ validateOnly: false, resources: [own] });
+    const raised = String(180 * 86_400_000);
+    await setTopicConfig(fixture.env, dead, { 'retention.ms': raised });
     expect((await apply('--allow-data-loss', '--topic', name)).exitCode).toBe(0);
-    const { resources } = await admin2.describeConfigs({
-      includeSynonyms: false,
-      resources: [{ type: 2, name: dead }],
-    });
-    await admin2.disconnect();
-    const kept = resources[0]?.configEntries.find(({ configName }) => configName === 'retention.ms');
-    expect(kept?.configValue).toBe(raised[0]?.value);
+    expect(await topicConfig(fixture.env, dead)).toMatchObject({ 'retention.ms': raised });
     expect(await apply('--topic', 'payments.nothing')).toMatchObject({
       exitCode: 2,
       notes: expect.stringContaining(`--topic is "payments.nothing": give one of `),

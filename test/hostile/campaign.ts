@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SUBSCRIPTION } from '../bench/load/bodies.ts';
 import { makeAuthority } from '../support/secure/certificates.ts';
-import { testKafka } from '../support/topic-reader.ts';
+import { asAdmin } from '../support/topic-reader.ts';
 import { type Brokers, Fixture } from '../support/topics-fixture.ts';
 import type { Attack, Row, Scale } from './attack.ts';
 import { CONNECTION_ATTACKS } from './connection-attacks.ts';
@@ -64,15 +64,11 @@ export class Campaign implements AsyncDisposable {
 
   /** Honest webhooks that were answered 200, and events that the topic holds: never fewer than those. */
   async stored(): Promise<{ taken: number; held: number }> {
-    const admin = testKafka(this.#fixture.env).admin();
-    await admin.connect();
-    try {
+    return asAdmin(this.#fixture.env, async (admin) => {
       const ends = await admin.fetchTopicOffsets(this.#fixture.topic('payment-status'));
       const held = ends.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
       return { taken: this.#taken, held };
-    } finally {
-      await admin.disconnect();
-    }
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -109,11 +105,10 @@ function makeTls(fixture: Fixture): Tls {
 
 /** A campaign leaves gigabytes otherwise. */
 async function deleteTopics({ env, prefix }: Fixture): Promise<void> {
-  const admin = testKafka(env).admin();
-  await admin.connect();
-  const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${prefix}.`));
-  await admin.deleteTopics({ topics });
-  await admin.disconnect();
+  await asAdmin(env, async (admin) => {
+    const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${prefix}.`));
+    await admin.deleteTopics({ topics });
+  });
 }
 
 const causeOf = (error: unknown) => {

@@ -1,5 +1,5 @@
 import kafkajs from 'kafkajs';
-import { testKafka } from './topic-reader.ts';
+import { asAdmin } from './topic-reader.ts';
 import { until } from './until.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -10,17 +10,10 @@ export async function setTopicConfig(
   topic: string,
   config: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const admin = testKafka(env).admin();
-  const type = kafkajs.ConfigResourceTypes.TOPIC;
-  await admin.connect();
-  try {
-    const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
-    const resources = [{ type, name: topic, configEntries }];
-    await admin.alterConfigs({ validateOnly: false, resources });
-    await untilTopicHas(env, topic, config);
-  } finally {
-    await admin.disconnect();
-  }
+  const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
+  const resources = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configEntries }];
+  await asAdmin(env, (admin) => admin.alterConfigs({ validateOnly: false, resources }));
+  await untilTopicHas(env, topic, config);
 }
 
 /** Sets a topic's max.message.bytes alone among its own settings, and waits until the brokers tell so. */
@@ -40,11 +33,8 @@ export const untilTopicHas = (
 
 /** A topic's settings as they are in force. Waits for a broker that has not heard of the topic yet. */
 export async function topicConfig(env: Env, topic: string): Promise<Record<string, string>> {
-  const admin = testKafka(env).admin();
-  const type = kafkajs.ConfigResourceTypes.TOPIC;
-  await admin.connect();
-  try {
-    const resources = [{ type, name: topic }];
+  const resources = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic }];
+  return asAdmin(env, async (admin) => {
     const answer = await until(`the broker knows ${topic}`, () =>
       admin.describeConfigs({ includeSynonyms: false, resources }).catch((error) => {
         if (error.type !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error;
@@ -53,7 +43,5 @@ export async function topicConfig(env: Env, topic: string): Promise<Record<strin
     );
     const entries = answer.resources[0]?.configEntries ?? [];
     return Object.fromEntries(entries.map(({ configName, configValue }) => [configName, configValue]));
-  } finally {
-    await admin.disconnect();
-  }
+  });
 }

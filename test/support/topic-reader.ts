@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import avro from 'avsc';
 import kafkajs from 'kafkajs';
+import { withAdmin } from '../../src/kafka/admin/describe-topics.ts';
 import { until } from './until.ts';
 
 /** A record as a consumer sees it, its value decoded where it is Confluent Avro. */
@@ -21,6 +22,10 @@ export function testKafka(env: Env): kafkajs.Kafka {
   const brokers = (env.KAFKA_BROKERS ?? '').split(',');
   return new kafkajs.Kafka({ clientId: 'test', brokers, logLevel: kafkajs.logLevel.NOTHING });
 }
+
+/** Asks the brokers, or tells them, what an operator would. */
+export const asAdmin = <T>(env: Env, work: (admin: kafkajs.Admin) => Promise<T>): Promise<T> =>
+  withAdmin(testKafka(env), work);
 
 export type Reading = {
   readonly values?: 'decoded' | 'raw';

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { cli } from '../../support/cli.ts';
 import { postSigned } from '../../support/sign.ts';
-import { testKafka } from '../../support/topic-reader.ts';
+import { asAdmin } from '../../support/topic-reader.ts';
 import { Fixture } from '../../support/topics-fixture.ts';
 
 let fixture: Fixture;
@@ -27,13 +27,12 @@ it('does not call it well where records of that time are deleted', async () => {
   const verify = () =>
     cli({ ...fixture.env, VERIFY_URL: url }, 'verify', '--target', `http://127.0.0.1:${port}`);
   expect(await verify()).toMatchObject({ exitCode: 0 });
-  const admin = testKafka(fixture.env).admin();
-  await admin.connect();
-  // Before it deletes records, the client must know the topic.
-  await admin.fetchTopicOffsets(fixture.topic('payment-status'));
-  const partitions = [{ partition: 0, offset: '10' }];
-  await admin.deleteTopicRecords({ topic: fixture.topic('payment-status'), partitions });
-  await admin.disconnect();
+  await asAdmin(fixture.env, async (admin) => {
+    // Before it deletes records, the client must know the topic.
+    await admin.fetchTopicOffsets(fixture.topic('payment-status'));
+    const partitions = [{ partition: 0, offset: '10' }];
+    await admin.deleteTopicRecords({ topic: fixture.topic('payment-status'), partitions });
+  });
   expect(await verify()).toMatchObject({
     exitCode: 3,
     out: expect.stringContaining('records of that time are deleted already'),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { ControlFixture } from '../../support/control-fixture.ts';
 import { setTopicConfig, topicConfig } from '../../support/topic-config.ts';
-import { testKafka } from '../../support/topic-reader.ts';
+import { asAdmin } from '../../support/topic-reader.ts';
 import { until } from '../../support/until.ts';
 import { Night } from './night.ts';
 import { untilSeen } from './prometheus.ts';
@@ -54,10 +54,7 @@ describe('at night, dead-letter records', () => {
   });
 
   it('are not counted while their topic is gone: it is created anew, and they are', async () => {
-    const admin = testKafka(env).admin();
-    await admin.connect();
-    await admin.deleteTopics({ topics: [the.fixture.topic('dead-letter')] });
-    await admin.disconnect();
+    await asAdmin(env, (admin) => admin.deleteTopics({ topics: [the.fixture.topic('dead-letter')] }));
     await night.fires('HooklineDeadLettersNotCounted', { namespace });
     expect(the.control.written()).toContain('open dead-letter records cannot be counted');
 

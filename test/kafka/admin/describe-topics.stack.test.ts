@@ -9,7 +9,7 @@ import { Publisher } from '../../../src/kafka/produce/publisher.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createTopic } from '../../support/create-topic.ts';
 import { setTopicBytes } from '../../support/topic-config.ts';
-import { testKafka } from '../../support/topic-reader.ts';
+import { asAdmin } from '../../support/topic-reader.ts';
 import { until } from '../../support/until.ts';
 
 const topic = `limits-${randomUUID()}`;
@@ -23,18 +23,12 @@ beforeAll(async () => {
   const settings = reader.done(reader.read(kafkaSettings));
   const files = { renewed() {}, unusable() {} };
   kafka = openKafka({ settings, files, clock: systemClock, clientId: 'test', log() {} });
-  const admin = testKafka(env).admin();
-  await admin.connect();
-  await createTopic(admin, { topic, numPartitions: 1 });
-  await admin.disconnect();
+  await asAdmin(env, (admin) => createTopic(admin, { topic, numPartitions: 1 }));
   await setTopicBytes(env, topic, LIMIT);
 });
 
 afterAll(async () => {
-  const admin = testKafka(env).admin();
-  await admin.connect();
-  await admin.deleteTopics({ topics: [topic] });
-  await admin.disconnect();
+  await asAdmin(env, (admin) => admin.deleteTopics({ topics: [topic] }));
 });
 
 function openPublisher(limits?: TopicLimits) {

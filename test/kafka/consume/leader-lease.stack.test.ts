@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { acquireLeaderLease, type HeldLease } from '../../../src/kafka/consume/leader-lease.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createTopic } from '../../support/create-topic.ts';
-import { testKafka } from '../../support/topic-reader.ts';
+import { asAdmin, testKafka } from '../../support/topic-reader.ts';
 import { until } from '../../support/until.ts';
 
 const topic = `hold-${randomUUID()}`;
@@ -12,17 +12,11 @@ let env: Record<string, string>;
 
 beforeAll(async () => {
   env = { KAFKA_BROKERS: inject('brokers').join(',') };
-  const admin = testKafka(env).admin();
-  await admin.connect();
-  await createTopic(admin, { topic, numPartitions: 3 });
-  await admin.disconnect();
+  await asAdmin(env, (admin) => createTopic(admin, { topic, numPartitions: 3 }));
 });
 
 afterAll(async () => {
-  const admin = testKafka(env).admin();
-  await admin.connect();
-  await admin.deleteTopics({ topics: [topic] });
-  await admin.disconnect();
+  await asAdmin(env, (admin) => admin.deleteTopics({ topics: [topic] }));
 });
 
 const attempt = (groupId: string) =>

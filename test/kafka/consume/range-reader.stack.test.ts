@@ -5,7 +5,7 @@ import { openRanges, type RangeReader } from '../../../src/kafka/consume/range-r
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createTopic } from '../../support/create-topic.ts';
 import { openTopicAt } from '../../support/open-topic.ts';
-import { testKafka } from '../../support/topic-reader.ts';
+import { asAdmin, testKafka } from '../../support/topic-reader.ts';
 
 const topic = `reader-${randomUUID()}`;
 const RECORDS = 300;
@@ -36,10 +36,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await reader.stop();
-  const admin = testKafka(env).admin();
-  await admin.connect();
-  await admin.deleteTopics({ topics: [topic] });
-  await admin.disconnect();
+  await asAdmin(env, (admin) => admin.deleteTopics({ topics: [topic] }));
 });
 
 const offsets = (records: readonly IncomingRecord[], partition: number) =>

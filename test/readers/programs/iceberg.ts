@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { freePorts } from '../../stack/plan-ports.ts';
 import { createTopic } from '../../support/create-topic.ts';
-import { testKafka } from '../../support/topic-reader.ts';
+import { asAdmin } from '../../support/topic-reader.ts';
 import type { RecordsPlace } from '../records/fill-topics.ts';
 import type { Fields } from '../records/record-list.ts';
 import { CONNECT, javaProgram } from './java.ts';
@@ -114,14 +114,10 @@ async function createControlTopics(
   topics: readonly string[],
   run: string,
 ): Promise<void> {
-  const admin = testKafka({ KAFKA_BROKERS: place.brokers }).admin();
-  await admin.connect();
-  try {
+  await asAdmin({ KAFKA_BROKERS: place.brokers }, async (admin) => {
     for (const topic of topics)
       await createTopic(admin, { topic: controlTopicOf(topic, run), numPartitions: 1, replicationFactor: 1 });
-  } finally {
-    await admin.disconnect();
-  }
+  });
 }
 
 function start({ command, args }: Program) {
