@@ -10,6 +10,7 @@ import {
   setting,
   text,
 } from '../../src/config/env.ts';
+import { faultsOf } from '../support/faults-of.ts';
 
 const source = (env: EnvSource['env']): EnvSource => ({ env, fileFault: () => null });
 
@@ -18,16 +19,6 @@ const settings = {
   port: integer('PORT', { about: 'where it listens', fallback: '8080' }),
   note: optional(text('NOTE', { about: 'anything' })),
 };
-
-function faultsOf(load: () => unknown): readonly string[] {
-  try {
-    load();
-  } catch (error) {
-    if (error instanceof ConfigError) return error.faults;
-    throw error;
-  }
-  return [];
-}
 
 describe('the environment', () => {
   it('is read into values, defaults included, frozen', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError } from '../../src/config/env.ts';
 import { isLoopback } from '../../src/config/plaintext-credentials.ts';
 import { loadControlConfig } from '../../src/control/config.ts';
 import { loadIngressConfig } from '../../src/ingress/settings.ts';
+import { faultsOf } from '../support/faults-of.ts';
 
 describe('a loopback address', () => {
   it.each(['127.0.0.1', '127.255.0.9', '::1', '[::1]', '0:0:0:0:0:0:0:1', 'localhost', 'LOCALHOST'])(
@@ -40,22 +40,15 @@ const OVER_TLS = {
 };
 
 /** The faults of an environment whose files can all be read. */
-function faultsOf(load: typeof loadControlConfig | typeof loadIngressConfig, env: Record<string, string>) {
-  try {
-    load({ env, fileFault: () => null });
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.faults;
-  }
-}
+const faultsIn = (load: typeof loadControlConfig | typeof loadIngressConfig, env: Record<string, string>) =>
+  faultsOf(() => load({ env, fileFault: () => null }));
 
 describe('credentials that would travel without TLS', () => {
   it('are refused by control: all faults at once, each with the variable, the host and the remedy', () => {
     const fault = (variable: string, what: string, hosts: string, remedy: string) =>
       `${variable} would have ${what} sent to ${hosts} without TLS. ${remedy}, or set ALLOW_PLAINTEXT_CREDENTIALS to true where nobody else can read that network.`;
     const https = (variable: string) => `Give an https address in ${variable}`;
-    expect(faultsOf(loadControlConfig, REMOTE)).toEqual([
+    expect(faultsIn(loadControlConfig, REMOTE)).toEqual([
       fault('KAFKA_BROKERS', 'the password of KAFKA_USERNAME', 'kafka-1, 10.0.0.2', 'Set KAFKA_SSL to true'),
       fault(
         'SCHEMA_REGISTRY_URL',
@@ -69,7 +62,7 @@ describe('credentials that would travel without TLS', () => {
   });
 
   it('are refused by ingress, which has none of the provider', () => {
-    const faults = faultsOf(loadIngressConfig, REMOTE);
+    const faults = faultsIn(loadIngressConfig, REMOTE);
     expect(faults.map((fault) => fault.split(' ')[0])).toEqual(['KAFKA_BROKERS', 'SCHEMA_REGISTRY_URL']);
   });
 
@@ -83,7 +76,7 @@ describe('credentials that would travel without TLS', () => {
         AWS_ENDPOINT_URL: 'https://aws',
       };
       const env = { ...REMOTE, ...OVER_TLS, BODY_STORE: 's3://bucket', ...others };
-      const faults = (more: Record<string, string>) => faultsOf(loadIngressConfig, { ...env, ...more });
+      const faults = (more: Record<string, string>) => faultsIn(loadIngressConfig, { ...env, ...more });
       const plain = { [variable]: 'http://store:9000' };
       expect(faults(plain)).toEqual([
         expect.stringMatching(`^${variable} would have signed requests and .* sent to store without TLS`),
@@ -96,8 +89,8 @@ describe('credentials that would travel without TLS', () => {
 
   it("are not the matter of AWS's variables where there is no object store, nor what is wrong with them", () => {
     const env = { ...REMOTE, ...OVER_TLS, AWS_ENDPOINT_URL: 'http://localstack:4566' };
-    expect(faultsOf(loadIngressConfig, env)).toEqual([]);
-    expect(faultsOf(loadIngressConfig, { ...env, AWS_ENDPOINT_URL: 'no address' })).toEqual([]);
+    expect(faultsIn(loadIngressConfig, env)).toEqual([]);
+    expect(faultsIn(loadIngressConfig, { ...env, AWS_ENDPOINT_URL: 'no address' })).toEqual([]);
   });
 
   it.each<[string, Record<string, string>]>([
@@ -113,12 +106,12 @@ describe('credentials that would travel without TLS', () => {
       },
     ],
   ])('are sent %s', (_, env) => {
-    expect(faultsOf(loadControlConfig, { ...REMOTE, ...env })).toEqual([]);
+    expect(faultsIn(loadControlConfig, { ...REMOTE, ...env })).toEqual([]);
   });
 
   it('are none where Kafka and the registry have none', () => {
     const { KAFKA_BROKERS, SCHEMA_REGISTRY_URL, SEALING_KEY_FILE } = REMOTE;
     const env = { KAFKA_BROKERS, SCHEMA_REGISTRY_URL, SEALING_KEY_FILE };
-    expect(faultsOf(loadIngressConfig, env)).toEqual([]);
+    expect(faultsIn(loadIngressConfig, env)).toEqual([]);
   });
 });

@@ -1,20 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError } from '../../src/config/env.ts';
 import { defaultOptions, loadOptions } from '../../src/sandbox/config.ts';
 import { DEFAULT_DIALECT } from '../../src/sandbox/core/dialect.ts';
+import { faultsOf } from '../support/faults-of.ts';
 
 const load = (env: Record<string, string>, files: Record<string, string> = {}) =>
   loadOptions({ env, fileFault: (path) => (path in files ? null : 'ENOENT') }, (path) => files[path] ?? '');
 
-const faultsOf = (env: Record<string, string>, files: Record<string, string> = {}): string => {
-  try {
-    load(env, files);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.faults.join('\n');
-    throw error;
-  }
-  return '';
-};
+const faultsIn = (env: Record<string, string>, files: Record<string, string> = {}) =>
+  faultsOf(() => load(env, files)).join('\n');
 
 describe('the options of a sandbox', () => {
   it('have a default for everything', () => {
@@ -55,7 +48,7 @@ describe('the options of a sandbox', () => {
   });
 
   it('report every fault at once, each with its variable', () => {
-    const faults = faultsOf(
+    const faults = faultsIn(
       {
         SANDBOX_PORT: 'http',
         SANDBOX_JWT_FILE: '/empty',

@@ -1,20 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, nodeSource } from '../../../src/config/env.ts';
+import { nodeSource } from '../../../src/config/env.ts';
 import { loadConsoleConfig } from '../../../src/console/settings/console-config.ts';
+import { faultsOf } from '../../support/faults-of.ts';
 
 const REACHED = { KAFKA_BROKERS: '127.0.0.1:9', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' };
 
 const load = (env: Record<string, string>) => loadConsoleConfig(nodeSource({ ...REACHED, ...env })).console;
 
-function faultsOf(env: Record<string, string>): readonly string[] {
-  try {
-    load(env);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.faults;
-    throw error;
-  }
-  return [];
-}
+const faultsIn = (env: Record<string, string>) => faultsOf(() => load(env));
 
 describe('who may reach the console', () => {
   it('listens on loopback by default, where nobody logs in', () => {
@@ -22,7 +15,7 @@ describe('who may reach the console', () => {
   });
 
   it('listens elsewhere only with a login', () => {
-    expect(faultsOf({ CONSOLE_HOST: '0.0.0.0' })).toEqual([
+    expect(faultsIn({ CONSOLE_HOST: '0.0.0.0' })).toEqual([
       expect.stringMatching(
         /^CONSOLE_HOST is "0\.0\.0\.0", and nobody would have to log in: set CONSOLE_OIDC_ISSUER/,
       ),
@@ -30,7 +23,7 @@ describe('who may reach the console', () => {
   });
 
   it('needs all of OpenID Connect, and roles', () => {
-    expect(faultsOf({ CONSOLE_OIDC_ISSUER: 'https://id.example' })).toEqual([
+    expect(faultsIn({ CONSOLE_OIDC_ISSUER: 'https://id.example' })).toEqual([
       'CONSOLE_OIDC_CLIENT_ID and CONSOLE_OIDC_CLIENT_SECRET_FILE must be set too: OpenID Connect needs all three.',
     ]);
     const whole = {
@@ -38,8 +31,8 @@ describe('who may reach the console', () => {
       CONSOLE_OIDC_CLIENT_ID: 'c',
       CONSOLE_OIDC_CLIENT_SECRET_FILE: 'package.json',
     };
-    expect(faultsOf(whole)).toEqual([expect.stringContaining('CONSOLE_ROLES is empty')]);
-    expect(faultsOf({ ...whole, CONSOLE_ROLES: '*=view' })).toEqual([]);
+    expect(faultsIn(whole)).toEqual([expect.stringContaining('CONSOLE_ROLES is empty')]);
+    expect(faultsIn({ ...whole, CONSOLE_ROLES: '*=view' })).toEqual([]);
   });
 
   it.each([
@@ -49,7 +42,7 @@ describe('who may reach the console', () => {
     [{ CONSOLE_PUBLIC_URL: 'https://console.example' }, false],
     [{ ALLOW_PLAINTEXT_CREDENTIALS: 'true' }, false],
   ])('sends no session without TLS: %j', (env, isRefused) => {
-    const faults = faultsOf({
+    const faults = faultsIn({
       CONSOLE_OIDC_ISSUER: 'https://id.example',
       CONSOLE_OIDC_CLIENT_ID: 'c',
       CONSOLE_OIDC_CLIENT_SECRET_FILE: 'package.json',
@@ -62,7 +55,7 @@ describe('who may reach the console', () => {
   });
 
   it('has no path before its own', () => {
-    expect(faultsOf({ CONSOLE_PUBLIC_URL: 'https://ops.example/hookline/' })).toEqual([
+    expect(faultsIn({ CONSOLE_PUBLIC_URL: 'https://ops.example/hookline/' })).toEqual([
       expect.stringContaining('CONSOLE_PUBLIC_URL has the path /hookline'),
     ]);
   });
@@ -74,29 +67,29 @@ describe('who may reach the console', () => {
       CONSOLE_OIDC_CLIENT_SECRET_FILE: 'package.json',
       CONSOLE_ROLES: '*=view',
     };
-    expect(faultsOf(env)).toEqual([
+    expect(faultsIn(env)).toEqual([
       expect.stringMatching(
         /^CONSOLE_OIDC_ISSUER would have the console's client secret sent to id\.example/,
       ),
     ]);
-    expect(faultsOf({ CONSOLE_OIDC_CLIENT_SECRET: 'x' })).toEqual([
+    expect(faultsIn({ CONSOLE_OIDC_CLIENT_SECRET: 'x' })).toEqual([
       expect.stringContaining('is read from a file only'),
     ]);
   });
 
   it('believes a header of known proxies alone', () => {
     const header = { CONSOLE_USER_HEADER: 'X-User', CONSOLE_ROLES: '*=view', CONSOLE_HOST: '0.0.0.0' };
-    expect(faultsOf(header)).toEqual([
+    expect(faultsIn(header)).toEqual([
       expect.stringMatching(/^CONSOLE_USER_HEADER needs CONSOLE_TRUSTED_PROXIES/),
     ]);
-    expect(faultsOf({ ...header, CONSOLE_TRUSTED_PROXIES: '10.0.0.0/8' })).toEqual([]);
-    expect(faultsOf({ CONSOLE_GROUPS_HEADER: 'X-Groups' })).toEqual([
+    expect(faultsIn({ ...header, CONSOLE_TRUSTED_PROXIES: '10.0.0.0/8' })).toEqual([]);
+    expect(faultsIn({ CONSOLE_GROUPS_HEADER: 'X-Groups' })).toEqual([
       'CONSOLE_GROUPS_HEADER needs CONSOLE_USER_HEADER.',
     ]);
   });
 
   it('reports all faults at once', () => {
-    const faults = faultsOf({
+    const faults = faultsIn({
       CONSOLE_HOST: '0.0.0.0',
       CONSOLE_PORT: 'x',
       CONSOLE_ROLES: 'a=root',
@@ -138,10 +131,10 @@ it.each<[string, Record<string, string>]>([
   ['SCHEMA_REGISTRY_CERT_FILE', { ...REGISTRY, SCHEMA_REGISTRY_KEY_FILE: 'package.json' }],
   ['CONSOLE_OIDC_CLIENT_SECRET_FILE', LOGIN],
 ])('says of %s that it cannot be read, and not also that it is unset', (name, env) => {
-  expect(faultsOf({ ...env, [name]: '/nowhere/file' })).toEqual([
+  expect(faultsIn({ ...env, [name]: '/nowhere/file' })).toEqual([
     expect.stringContaining(`${name} names "/nowhere/file", which can't be read`),
   ]);
-  expect(faultsOf(env)).not.toEqual([]);
+  expect(faultsIn(env)).not.toEqual([]);
 });
 
 it.each<[string, string, Record<string, string>]>([

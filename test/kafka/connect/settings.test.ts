@@ -1,24 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, envReader } from '../../../src/config/env.ts';
+import { envReader } from '../../../src/config/env.ts';
 import { checkKafkaSettings, kafkaSettings, topicSettings } from '../../../src/kafka/connect/settings.ts';
+import { faultsOf } from '../../support/faults-of.ts';
 
 type Env = Record<string, string>;
 
 /** The faults of an environment; every file can be read. */
-function faultsOf(env: Env): readonly string[] {
+function faultsIn(env: Env): readonly string[] {
   const reader = envReader({
     env: { KAFKA_BROKERS: 'kafka.example:9093', KAFKA_SSL: 'true', ...env },
     fileFault: () => null,
   });
   const settings = reader.read(kafkaSettings);
   checkKafkaSettings(settings, reader);
-  try {
-    reader.done(settings);
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.faults;
-  }
+  return faultsOf(() => reader.done(settings));
 }
 
 const TOKENS = {
@@ -46,7 +41,7 @@ describe('ways to log in to the brokers', () => {
     ],
     ['AWS IAM', { KAFKA_SASL_MECHANISM: 'AWS_MSK_IAM', KAFKA_AWS_REGION: 'eu-central-1' }],
   ])('%s: no fault', (_, env) => {
-    expect(faultsOf(env)).toEqual([]);
+    expect(faultsIn(env)).toEqual([]);
   });
 
   it.each<[string, Env, RegExp]>([
@@ -128,7 +123,7 @@ describe('ways to log in to the brokers', () => {
       /KAFKA_OAUTH_CLIENT_SECRET is a secret and is read from a file only/,
     ],
   ])('%s: a fault that names the remedy', (_, env, fault) => {
-    const faults = faultsOf(env);
+    const faults = faultsIn(env);
     expect(faults.join('\n')).toMatch(fault);
     expect(faults.join('\n')).not.toContain('hunter2');
   });
@@ -139,7 +134,7 @@ it.each([
   'user:hunter2,hunter2@broker:9092',
   'a:9092,user:hunter2,x@broker:9092',
 ])('a password in a broker’s place is not quoted: %s', (brokers) => {
-  const [fault = ''] = faultsOf({ KAFKA_BROKERS: brokers });
+  const [fault = ''] = faultsIn({ KAFKA_BROKERS: brokers });
   expect(fault).toContain('…@broker:9092');
   expect(fault).not.toContain('hunter2');
 });
