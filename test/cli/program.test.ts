@@ -1,8 +1,7 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { cli, cliOn } from '../support/cli.ts';
 import { readFile } from '../support/generated/files.ts';
+import { serve } from '../support/serve.ts';
 
 /** Enough to be asked for nothing more; nobody listens there. */
 const ENV = {
@@ -207,13 +206,9 @@ describe('hookline, where nobody answers,', () => {
 });
 
 describe('hookline trigger, where something else listens,', () => {
-  const server = createServer((_, response) => response.end('<html>'));
-  const listening = new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  afterAll(() => server.close());
-
   it('says that this is no sandbox, and why', async () => {
-    await listening;
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await using server = await serve((_, response) => response.end('<html>'));
+    const { url } = server;
     const { exitCode, notes } = await cli({ SANDBOX_URL: url }, 'trigger', 'payment-status');
     expect([exitCode, notes]).toEqual([1, expect.stringContaining(`no sandbox answers at ${url}`)]);
     expect(notes).toContain('not valid JSON');
@@ -226,18 +221,15 @@ describe('hookline, given control characters by others,', () => {
     { status: 400, body: { message: hostile } },
     { status: 200, body: { executions: [{ status: 200, attempts: [], responseBody: hostile }] } },
   ];
-  const server = createServer((request, response) => {
-    const { status, body } = answers[request.url?.startsWith('/refusing') ? 0 : 1] ?? {};
-    response.writeHead(status ?? 500).end(JSON.stringify(body));
-  });
-  const listening = new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  afterAll(() => server.close());
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for them
   const STEERS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200f\u202e]/;
 
   it('prints them as escapes: in a table, in an error, and in JSON, which then means the same', async () => {
-    await listening;
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await using server = await serve((request, response) => {
+      const { status, body } = answers[request.url?.startsWith('/refusing') ? 0 : 1] ?? {};
+      response.writeHead(status ?? 500).end(JSON.stringify(body));
+    });
+    const { url } = server;
     const table = await cli({ SANDBOX_URL: url }, 'trigger', 'payment-status');
     const json = await cli({ SANDBOX_URL: url }, 'trigger', 'payment-status', '--json');
     const error = await cli({ SANDBOX_URL: `${url}/refusing` }, 'trigger', 'payment-status');

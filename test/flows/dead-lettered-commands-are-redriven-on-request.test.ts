@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import avro from 'avsc';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { cli, cliJson } from '../support/cli.ts';
 import { ControlFixture } from '../support/control-fixture.ts';
 import { createTopic } from '../support/create-topic.ts';
+import { serve } from '../support/serve.ts';
 import { asAdmin } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
 
@@ -14,25 +13,24 @@ type Redriven = { at: string; outcome: string; to: string | null; message: strin
 
 let the: ControlFixture;
 let env: Record<string, string | undefined>;
-let registry: Server;
+let registry: Awaited<ReturnType<typeof serve>>;
 /** Ids that the registry in front of control does not have. */
 const hidden = new Set<number>();
 
 beforeAll(async () => {
-  const registryUrl = inject('registryUrl');
-  the = await ControlFixture.make({ brokers: inject('brokers'), registryUrl });
+  the = await ControlFixture.make(inject('stack'));
   env = the.fixture.env;
-  registry = await startForgetfulRegistry(registryUrl);
+  registry = await startForgetfulRegistry(inject('registryUrl'));
 });
 
 afterAll(async () => {
   await the[Symbol.asyncDispose]();
-  registry.close();
+  await registry[Symbol.asyncDispose]();
 });
 
 /** The registry, but for the schemas that are hidden: it says of them what it says of ids that it never had. */
-async function startForgetfulRegistry(registryUrl: string): Promise<Server> {
-  const server = createServer(async (request, response) => {
+const startForgetfulRegistry = (registryUrl: string) =>
+  serve(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const id = Number(/\/schemas\/ids\/(\d+)/.exec(request.url ?? '')?.[1]);
@@ -45,9 +43,6 @@ async function startForgetfulRegistry(registryUrl: string): Promise<Server> {
     const type = answer.headers.get('content-type') ?? 'application/json';
     response.writeHead(answer.status, { 'content-type': type }).end(await answer.text());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return server;
-}
 
 /** A command in Avro by a team's own schema, which only the registry tells of. */
 async function teamsCommand(fields: Record<string, string>) {
@@ -128,8 +123,7 @@ describe('a command in the dead-letter topic', () => {
     const { id, value } = await teamsCommand({ commandId, type: 'subscription.list' });
     hidden.add(id);
     await the.control.stop();
-    const { port } = registry.address() as AddressInfo;
-    the.control = await the.fixture.control(the.urls, { SCHEMA_REGISTRY_URL: `http://127.0.0.1:${port}` });
+    the.control = await the.fixture.control(the.urls, { SCHEMA_REGISTRY_URL: registry.url });
     const at = await sendPoison(value);
     expect(await the.results(commandId)).toEqual([]);
 

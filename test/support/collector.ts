@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { serve } from './serve.ts';
 
 /** A span as OTLP's JSON has it. */
 export type SeenSpan = {
@@ -25,7 +23,7 @@ type Export = {
 /** What stands where an OpenTelemetry collector would: it takes OTLP over HTTP, and keeps the spans. */
 export async function openCollector() {
   const spans: SeenSpan[] = [];
-  const server = createServer(async (request, response) => {
+  const server = await serve(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     if (request.url !== '/v1/traces') return void response.writeHead(404).end();
@@ -37,17 +35,7 @@ export async function openCollector() {
     }
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    spans,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  return { ...server, spans };
 }
 
 const toObject = (attributes: readonly Attribute[]) =>

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { serve } from '../../support/serve.ts';
 import type { Gate } from './gate.ts';
 
 /** The only way of the process under test to the provider: each request and each answer goes through the gate. */
@@ -8,7 +7,7 @@ export async function openProviderGate({ target, gate }: { readonly target: stri
   let isUnavailable = false;
   let hangs = (_: string) => false;
   const held: ServerResponse[] = [];
-  const server = createServer(async (request, response) => {
+  const server = await serve(async (request, response) => {
     if (isUnavailable) return void request.socket.destroy();
     if (hangs(request.url ?? '')) return void held.push(response);
     const name = nameOf(request);
@@ -34,10 +33,8 @@ export async function openProviderGate({ target, gate }: { readonly target: stri
       request.socket.destroy();
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...server,
     /** As when nobody is there: connections break. */
     setUnavailable(to: boolean) {
       isUnavailable = to;
@@ -47,10 +44,6 @@ export async function openProviderGate({ target, gate }: { readonly target: stri
       hangs = which;
     },
     hanging: () => held.length,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
   };
 }
 
