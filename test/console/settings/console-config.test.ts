@@ -147,9 +147,9 @@ it.each<[string, string, Record<string, string>]>([
   ['CONSOLE_USER_HEADER', 'x user', { CONSOLE_HOST: '0.0.0.0' }],
   ['CONSOLE_PUBLIC_URL', 'here', { ...LOGIN, CONSOLE_OIDC_CLIENT_SECRET_FILE: 'package.json' }],
 ])('says that %s is not %s, and not also what it would be needed for', (name, value, env) => {
-  expect(faultsOf({ ...env, [name]: value })).toEqual([expect.stringMatching(`^${name} `)]);
+  expect(faultsIn({ ...env, [name]: value })).toEqual([expect.stringMatching(`^${name} `)]);
   const { [name]: _, ...without } = env;
-  expect(faultsOf(without)).not.toEqual([]);
+  expect(faultsIn(without)).not.toEqual([]);
 });
 
 it('names a misspelt variable beside the fault of the one that was meant', () => {
@@ -160,8 +160,8 @@ it('names a misspelt variable beside the fault of the one that was meant', () =>
 });
 
 it('takes no command topic that Hookline writes itself', () => {
-  expect(faultsOf({ COMMAND_TOPICS: 'payments.commands,ledger.commands' })).toEqual([]);
-  expect(faultsOf({ COMMAND_TOPICS: 'payments.commands,payments.payment-status' })).toEqual([
+  expect(faultsIn({ COMMAND_TOPICS: 'payments.commands,ledger.commands' })).toEqual([]);
+  expect(faultsIn({ COMMAND_TOPICS: 'payments.commands,payments.payment-status' })).toEqual([
     'COMMAND_TOPICS names payments.payment-status, which Hookline writes: give another topic.',
   ]);
 });
