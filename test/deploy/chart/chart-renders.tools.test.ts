@@ -55,6 +55,14 @@ describe.each(VALUES)('the chart with %s values', (values) => {
     }
   });
 
+  it('has Helm show why a job or a pod that it waits for failed', async () => {
+    for (const { owner } of podsOf(await render(helm, values))) {
+      const { annotations = {}, name } = owner.metadata;
+      if (annotations['helm.sh/hook'])
+        expect(annotations['helm.sh/hook-output-log-policy'], name).toBe('hook-failed');
+    }
+  });
+
   it('has no Secret of its own, and mounts what it names', async () => {
     const manifests = await render(helm, values);
     expect(manifests.filter(({ kind }) => kind === 'Secret')).toEqual([]);
