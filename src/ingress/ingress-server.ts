@@ -92,10 +92,17 @@ export async function startIngressServer(
   });
 }
 
-/** The memory that MEMORY_BUDGET_BYTES gives to bodies. */
+/** What the process needs beside MEMORY_BUDGET_BYTES: see the setting. */
+const BESIDE_BODIES = 320 * 1024 ** 2;
+
+/**
+ * The memory that MEMORY_BUDGET_BYTES gives to bodies.
+ * @param limit of the container; without one a number that no machine has, or 0
+ */
 export function openBodyMemory(
   { ingress, spool }: Pick<IngressConfig, 'ingress' | 'spool'>,
   { logger, clock }: Pick<ProcessContext, 'logger' | 'clock'>,
+  limit = process.constrainedMemory(),
 ): BodyMemory {
   const { memoryBudgetBytes, maxBodyBytes, admissionWaitMs } = ingress;
   const least = spoolBudget(maxBodyBytes);
@@ -103,6 +110,11 @@ export function openBodyMemory(
     logger.warn(
       { memoryBudgetBytes, least },
       'MEMORY_BUDGET_BYTES is small for a spool: while Kafka is unavailable, webhooks above 1 MiB may be answered 503',
+    );
+  if (limit > 0 && limit < memoryBudgetBytes + BESIDE_BODIES)
+    logger.warn(
+      { memoryBudgetBytes, limit, least: memoryBudgetBytes + BESIDE_BODIES },
+      'the memory limit of the container is less than MEMORY_BUDGET_BYTES and 320 MiB more: while large webhooks arrive, the process may be killed for it. Raise the limit, or set a smaller MEMORY_BUDGET_BYTES and MAX_BODY_BYTES',
     );
   const shares = memoryShares(memoryBudgetBytes, maxBodyBytes);
   return new BodyMemory({ ...shares, admissionWaitMs, clock });

@@ -86,11 +86,29 @@ it('warns of a budget that is small for a spool', () => {
   const openWith = (MEMORY_BUDGET_BYTES: number, dir?: string) => {
     const env = { MEMORY_BUDGET_BYTES: String(MEMORY_BUDGET_BYTES) };
     const ingress = envReader(nodeSource(env)).read(ingressSettings);
-    openBodyMemory({ ingress, spool: { dir, maxBytes: 1 } }, { logger, clock: systemClock });
+    openBodyMemory({ ingress, spool: { dir, maxBytes: 1 } }, { logger, clock: systemClock }, 0);
     return lines.splice(0).map((line) => JSON.parse(line).least);
   };
   expect(openWith(400 * 1024 ** 2, '/spool')).toEqual([571_950_547]);
   expect([openWith(400 * 1024 ** 2), openWith(571_950_547, '/spool')]).toEqual([[], []]);
+});
+
+it('warns of a container whose limit is less than it may need', () => {
+  const lines: string[] = [];
+  const logger = createLogger({ name: 'test', level: 'info', write: (line) => void lines.push(line) });
+  const ingress = envReader(nodeSource({})).read(ingressSettings);
+  const openWith = (limit: number) => {
+    openBodyMemory(
+      { ingress, spool: { dir: undefined, maxBytes: 1 } },
+      { logger, clock: systemClock },
+      limit,
+    );
+    return lines.splice(0).map((line) => JSON.parse(line).least);
+  };
+  const least = 1184 * 1024 ** 2;
+  expect([openWith(640 * 1024 ** 2), openWith(least - 1)]).toEqual([[least], [least]]);
+  const unlimited = 2 ** 64;
+  expect([openWith(least), openWith(unlimited), openWith(0)]).toEqual([[], [], []]);
 });
 
 const BURST = 128;
