@@ -5,6 +5,7 @@ import { postSigned } from '../support/sign.ts';
 import { readTopic } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
 import { apply } from './support/kubectl.ts';
+import { secret } from './support/objects.ts';
 import { DIALECT, Release } from './support/release.ts';
 
 const REF = 'ledger-eu';
@@ -50,6 +51,8 @@ describe('on a cluster, in a namespace that enforces the restricted Pod Security
     await before.disconnect();
     const notes = await release.install();
     expect(notes).toContain('is installed as pay');
+    // Its Service is a NodePort.
+    expect(notes).not.toContain('cannot be reached from outside the cluster');
     expect((await cli(env(), 'topics', 'plan')).exitCode).toBe(0);
     expect((await cli(env(), 'schemas', 'check')).exitCode).toBe(0);
     // Hooks that have done their work are gone.
@@ -71,6 +74,14 @@ describe('on a cluster, in a namespace that enforces the restricted Pod Security
 
   it('helm test passes, the doctor among it', async () => {
     expect(await release.helm('test', release.name)).toMatch(/Phase:\s+Succeeded/);
+  });
+
+  it('helm test says why it fails', async () => {
+    await apply(secret(release.namespace, 'provider-jwt', { jwt: 'of somebody else' }));
+    await expect(release.helm('test', release.name)).rejects.toThrow(/\ntoken +FAULT/);
+    await apply(secret(release.namespace, 'provider-jwt', { jwt: 'sandbox-lite-jwt' }));
+    // Else the pod that failed would outlast the release.
+    await release.helm('test', release.name);
   });
 
   it('control has the dialect of the values as a file', async () => {
