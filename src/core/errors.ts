@@ -47,6 +47,12 @@ export function hasCode<C extends ErrorCode>(
   return error instanceof HooklineError && codes.some((code) => code === error.code);
 }
 
+/** Its text. An error that has a row in the table begins with its code: runbooks and docs/errors.md refer to it. */
+export function textWithCode(error: unknown): string {
+  if (error instanceof HooklineError) return `${error.code}: ${error.message}`;
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** The steps at which a valid webhook, or a command, becomes a dead-letter record, as Kafka Connect's header names them. */
 export const DEAD_LETTER_STAGES = ['DECRYPT', 'PARSE', 'ENCODE', 'PRODUCE', 'SPOOL', 'COMMAND'] as const;
 export type DeadLetterStage = (typeof DEAD_LETTER_STAGES)[number];

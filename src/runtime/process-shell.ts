@@ -1,7 +1,7 @@
 import closeWithGrace from 'close-with-grace';
 import { CONFIG_EXIT_CODE, ConfigError } from '../config/env.ts';
 import { describeMisspelt, type Misspelt } from '../config/misspelt.ts';
-import { HooklineError, hasCode } from '../core/errors.ts';
+import { hasCode, textWithCode } from '../core/errors.ts';
 import { createProbes, observeProcess, type Probes, startAdminServer } from './admin-server.ts';
 import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
@@ -216,7 +216,7 @@ export function createStartGate(parts: {
       // All that were logged, not only the last one: brokers that are unavailable fail in turn, each with its address.
       const logged = new Set<string>();
       const onFailure = (error: unknown) => {
-        const message = describeError(error);
+        const message = textWithCode(error);
         reason = `${waiting}: ${message}`;
         if (!logged.has(message)) logger.warn({ err: error }, reason);
         logged.add(message);
@@ -232,10 +232,4 @@ export function createStartGate(parts: {
       takeBack();
     },
   };
-}
-
-/** An error that has a row in the table begins with its code: runbooks refer to it. */
-function describeError(error: unknown): string {
-  if (error instanceof HooklineError) return `${error.code}: ${error.message}`;
-  return error instanceof Error ? error.message : String(error);
 }

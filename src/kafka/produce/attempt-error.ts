@@ -1,3 +1,4 @@
+import { textWithCode } from '../../core/errors.ts';
 import { apiIdOf } from '../connect/platformatic-client.ts';
 
 /**
@@ -54,5 +55,5 @@ export function toAttemptError(error: unknown): AttemptError {
 function messageOf(error: unknown): string {
   let innermost = error;
   while (innermost instanceof AggregateError && innermost.errors.length > 0) innermost = innermost.errors[0];
-  return innermost instanceof Error ? innermost.message : String(innermost);
+  return textWithCode(innermost);
 }

@@ -1,6 +1,6 @@
 import '../connect/client-patches.ts';
 import { type Broker, Producer } from '@platformatic/kafka';
-import { HooklineError } from '../../core/errors.ts';
+import { HooklineError, textWithCode } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { KafkaConnection } from '../connect/connection.ts';
 import { clientOptions, WatchedClient } from '../connect/platformatic-client.ts';
@@ -101,7 +101,7 @@ export function openProducerSession(
     if (failure.outcome !== 'unknown') return failure;
     const explanation = watched.explain(failure);
     return explanation instanceof HooklineError
-      ? new AttemptError('unknown', explanation.message, { cause: failure })
+      ? new AttemptError('unknown', textWithCode(explanation), { cause: failure })
       : failure;
   };
   const judged = <T>(attempt: Promise<T>): Promise<T> =>

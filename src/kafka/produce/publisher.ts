@@ -1,4 +1,4 @@
-import { HooklineError, hasCode } from '../../core/errors.ts';
+import { HooklineError, hasCode, textWithCode } from '../../core/errors.ts';
 import { type OutgoingRecord, type Position, wireBytes } from '../../core/record.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { type TopicLimits, UNKNOWN_LIMITS } from '../admin/describe-topics.ts';
@@ -59,7 +59,7 @@ export class Publisher {
       clock: deps.clock,
       ...(deps.attemptMs !== undefined && { attemptMs: deps.attemptMs }),
       onOpened: () => deps.observer.sessionOpened(),
-      onOpenFailed: (error) => this.#noteAll(`no client can be made: ${(error as Error).message}`),
+      onOpenFailed: (error) => this.#noteAll(`no client can be made: ${textWithCode(error)}`),
     });
     this.#health = new TopicHealth({
       clock: deps.clock,

@@ -1,3 +1,4 @@
+import { textWithCode } from '../../core/errors.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 
 /** What is known of the brokers' willingness, topic by topic, and kept true while nothing is published. */
@@ -60,7 +61,7 @@ export class TopicHealth {
       // What waits for its confirmation says more than an answer about the topic does.
       if (!this.#deps.isWaiting(topic)) this.note(topic, null);
     } catch (error) {
-      this.note(topic, (error as Error).message);
+      this.note(topic, textWithCode(error));
     } finally {
       this.#probing.delete(topic);
     }

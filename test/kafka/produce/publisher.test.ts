@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { HooklineError } from '../../../src/core/errors.ts';
 import { AttemptError, type AttemptOutcome } from '../../../src/kafka/produce/attempt-error.ts';
 import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
 import { partitionOf } from '../../../src/kafka/produce/topic-queues.ts';
@@ -378,6 +379,22 @@ describe('a publisher', () => {
     await settled(Promise.allSettled(waiting));
     expect(cluster.opened).toBeLessThanOrEqual(27);
     expect(cluster.opened).toBeGreaterThan(5);
+  });
+
+  it('says a trouble by its code in the table of errors, as readiness and the log repeat it', async () => {
+    await publisher.stop();
+    const open = cluster.open;
+    let isThere = false;
+    cluster.open = () => {
+      if (!isThere) throw new HooklineError('KAFKA_UNAVAILABLE', 'b:9092: nobody listens there');
+      return open();
+    };
+    publisher = cluster.publisher();
+    const waiting = publisher.publish(outgoing('k', 'v'), 60_000);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(publisher.trouble()).toContain('KAFKA_UNAVAILABLE: the brokers cannot be reached');
+    isThere = true;
+    await confirmed(waiting);
   });
 
   it('goes on when no client can be made for a while, and says so', async () => {

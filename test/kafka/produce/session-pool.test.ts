@@ -22,6 +22,6 @@ it('an attempt over brokers that accept connections and answer nothing names the
   silent.close();
   expect(failure).toMatchObject({
     outcome: 'unknown',
-    message: `the brokers cannot be reached (${broker}: no answer in time): check that it runs, and check KAFKA_BROKERS and the network between`,
+    message: `KAFKA_UNAVAILABLE: the brokers cannot be reached (${broker}: no answer in time): check that it runs, and check KAFKA_BROKERS and the network between`,
   });
 });
