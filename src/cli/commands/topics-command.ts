@@ -27,7 +27,7 @@ export function addTopicsCommand(program: Command, shell: Shell, run: Run): void
   const verbs = {
     plan: 'shows what apply would do; exit code 1 if something is not as it should be',
     apply:
-      'creates missing topics and corrects settings; may be repeated; exit code 1 if a setting stays that only --allow-data-loss changes',
+      'creates missing topics and corrects settings; may be repeated; exit code 1 if a cleanup policy stays that only --allow-data-loss changes',
   };
   for (const [verb, description] of Object.entries(verbs)) {
     topics
