@@ -148,6 +148,10 @@ export function optional<T>(base: Setting<T>): Setting<T | undefined> {
 
 export const text = (name: string, shape: Shape): Setting<string> => setting(name, shape, (value) => value);
 
+/** OAuth's scopes: one space between two (RFC 6749, 3.3), also where the variable has more, or several lines. */
+export const scopes = (name: string, shape: Shape): Setting<string> =>
+  setting(name, shape, (value) => value.split(/\s+/).join(' '));
+
 export function integer(name: string, shape: Shape & { min?: number; max?: number }): Setting<number> {
   const { min = 0, max = Number.MAX_SAFE_INTEGER } = shape;
   return setting(name, shape, (value) => {

@@ -5,6 +5,7 @@ import {
   oneOf,
   optional,
   path,
+  scopes,
   setting,
   text,
   unreadable,
@@ -37,7 +38,7 @@ export const dialectSettings = {
 export const providerSettings = {
   authUrl: url('PROVIDER_AUTH_URL', { about: "address of the provider's authentication API" }),
   baseUrl: url('PROVIDER_BASE_URL', { about: "address of the provider's webhook management API" }),
-  scope: text('PROVIDER_SCOPE', { about: 'scopes to request a token for, separated by spaces' }),
+  scope: scopes('PROVIDER_SCOPE', { about: 'scopes to request a token for, separated by spaces' }),
   grantType: text('PROVIDER_GRANT_TYPE', {
     about: 'grant_type of the token request',
     fallback: 'client_credentials',

@@ -1,4 +1,4 @@
-import { type EnvReader, optional, path, text, url } from '../config/env.ts';
+import { type EnvReader, optional, path, scopes, text, url } from '../config/env.ts';
 import { checkPlaintextUrl } from '../config/plaintext-credentials.ts';
 
 type Prefix = 'KAFKA_OAUTH' | 'SCHEMA_REGISTRY_OAUTH';
@@ -16,7 +16,7 @@ export const oauthSettings = (prefix: Prefix, whom: string) => ({
       about: "file with that client's secret; read again for each token",
     }),
   ),
-  oauthScope: optional(text(`${prefix}_SCOPE`, { about: 'scopes to ask for, separated by spaces' })),
+  oauthScope: optional(scopes(`${prefix}_SCOPE`, { about: 'scopes to ask for, separated by spaces' })),
   oauthCaFile: optional(
     path(`${prefix}_CA_FILE`, {
       about: "PEM file with the token endpoint's certificate authority; read again when it changes",

@@ -35,6 +35,13 @@ describe("the provider's settings", () => {
     });
   });
 
+  it('have one space between two scopes, also where the variable has more, or several lines', async () => {
+    await using fixture = new Fixture({ brokers: [], registryUrl: '' });
+    const env = { ...BASE, PROVIDER_JWT_FILE: fixture.file('jwt', 'x') };
+    const { settings } = read({ ...env, PROVIDER_SCOPE: ' accounts.read\n  transactions.read  x\n' });
+    expect(settings?.scope).toBe('accounts.read transactions.read x');
+  });
+
   it('name every fault at once', async () => {
     await using fixture = new Fixture({ brokers: [], registryUrl: '' });
     const dialect = fixture.file('dialect', '{"list":{"id":"id"}}');

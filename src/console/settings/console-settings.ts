@@ -5,6 +5,7 @@ import {
   list,
   optional,
   path,
+  scopes,
   setting,
   text,
   url,
@@ -64,7 +65,7 @@ export const consoleSettings = {
       about: "file with the client's secret; sessions are sealed by a key derived from it",
     }),
   ),
-  oidcScope: text('CONSOLE_OIDC_SCOPE', {
+  oidcScope: scopes('CONSOLE_OIDC_SCOPE', {
     about: 'scopes that are asked for; some providers have a further one for groups',
     fallback: 'openid email',
   }),
