@@ -2,9 +2,10 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { cliJson } from '../support/cli.ts';
 import { compactTopic } from '../support/compact-topic.ts';
 import { ControlFixture } from '../support/control-fixture.ts';
-import { type SeenRecord, testKafka } from '../support/topic-reader.ts';
+import type { SeenRecord } from '../support/topic-reader.ts';
 import { PARTITIONS } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
+import { writeRecords } from '../support/write-records.ts';
 
 let the: ControlFixture;
 
@@ -17,13 +18,8 @@ afterAll(() => the[Symbol.asyncDispose]());
 const of = (records: readonly SeenRecord[], ref: string) => records.filter(({ key }) => key === ref);
 
 /** Writes a record as it was, behind everything: as a process does that was frozen between its last look and its send. */
-async function landLate({ partition, key, value, headers }: SeenRecord): Promise<void> {
-  const producer = testKafka(the.fixture.env).producer();
-  await producer.connect();
-  const messages = [{ partition, key, value, headers }];
-  await producer.send({ topic: the.fixture.topic('subscriptions'), acks: -1, messages });
-  await producer.disconnect();
-}
+const landLate = ({ partition, key, value, headers }: SeenRecord): Promise<void> =>
+  writeRecords(the.fixture.env, the.fixture.topic('subscriptions'), [{ partition, key, value, headers }]);
 
 it('what an earlier control process writes late does not count, and is gone when the topic was compacted', async () => {
   const events = ['payment_status'];

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { cli, cliJson } from '../support/cli.ts';
 import { postSigned } from '../support/sign.ts';
 import { ROOT } from '../support/source-tree.ts';
-import { testKafka } from '../support/topic-reader.ts';
 import { Fixture } from '../support/topics-fixture.ts';
+import { writeRecords } from '../support/write-records.ts';
 
 /** The schemas of Hookline 0.1.0. */
 const OLD_SCHEMAS = join(ROOT, 'test/vectors/schemas-0.1');
@@ -61,13 +61,8 @@ beforeAll(async () => {
   fixture = new Fixture(stack);
   oldId = (await registerOld(fixture))['payment-status'] ?? expect.fail('no id');
   await cli(fixture.env, 'topics', 'apply', '--partitions', '1');
-  const producer = testKafka(fixture.env).producer();
-  await producer.connect();
-  await producer.send({
-    topic: fixture.topic('payment-status'),
-    messages: ['a', 'b'].map((key) => ({ key, value: oldRecord(key) })),
-  });
-  await producer.disconnect();
+  const messages = ['a', 'b'].map((key) => ({ key, value: oldRecord(key) }));
+  await writeRecords(fixture.env, fixture.topic('payment-status'), messages);
 });
 
 afterAll(() => fixture[Symbol.asyncDispose]());

@@ -4,9 +4,10 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { newId } from '../../src/crypto/ids.ts';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { cli, cliJson } from '../support/cli.ts';
-import { setTopicConfig, topicConfig } from '../support/topic-config.ts';
+import { setTopicConfig, topicConfig, untilTopicHas } from '../support/topic-config.ts';
 import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
+import { writeRecords } from '../support/write-records.ts';
 
 let fixture: Fixture;
 let sandbox: RunningSandbox;
@@ -71,10 +72,23 @@ describe('hookline topics', () => {
 });
 
 describe('hookline topics apply', () => {
+  const apply = (...more: string[]) => cli(fixture.env, 'topics', 'apply', '--partitions', '4', ...more);
+
+  it('makes of a topic without records what it has to be, also where somebody created it with the usual settings', async () => {
+    const name = fixture.topic('subscriptions');
+    const ofBrokers = { 'cleanup.policy': 'delete', 'retention.ms': '604800000' };
+    await setTopicConfig(fixture.env, name, ofBrokers);
+    expect(await apply()).toMatchObject({
+      exitCode: 0,
+      out: expect.stringContaining('cleanup.policy: delete -> compact'),
+    });
+    await untilTopicHas(fixture.env, name, { 'cleanup.policy': 'compact' });
+  });
+
   it('ends with 1 where the state is deleted by time, until it may delete records', async () => {
     const name = fixture.topic('subscriptions');
+    await writeRecords(fixture.env, name, [{ key: 'somebody', value: '{}' }]);
     await setTopicConfig(fixture.env, name, { 'cleanup.policy': 'delete' });
-    const apply = (...more: string[]) => cli(fixture.env, 'topics', 'apply', '--partitions', '4', ...more);
     await until('the brokers know of it', async () => (await apply()).exitCode === 1);
     expect((await apply()).out).toContain('cleanup.policy stays delete');
     const dead = fixture.topic('dead-letter');

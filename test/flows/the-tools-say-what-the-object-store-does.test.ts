@@ -4,7 +4,7 @@ import { cli, cliUntil } from '../support/cli.ts';
 import { type ScriptedS3, startScriptedS3 } from '../support/object-store/scripted-s3.ts';
 import { ReceiverFixture } from '../support/receiver-fixture.ts';
 import { postSigned } from '../support/sign.ts';
-import { testKafka } from '../support/topic-reader.ts';
+import { writeRecords } from '../support/write-records.ts';
 
 let s3: ScriptedS3;
 let receiver: ReceiverFixture;
@@ -112,10 +112,7 @@ describe('hookline bodies check', () => {
 
   it('reads topics of events and dead-letter records, and not what control keeps in its own', async () => {
     const claim = { key: '#epoch', value: '', headers: { 'hookline.epoch': '1', 'hookline.claim': 'c' } };
-    const producer = testKafka(env).producer();
-    await producer.connect();
-    await producer.send({ topic: receiver.fixture.topic('subscriptions'), messages: [claim] });
-    await producer.disconnect();
+    await writeRecords(env, receiver.fixture.topic('subscriptions'), [claim]);
     const { exitCode, notes } = await check();
     expect([exitCode, notes]).toEqual([0, expect.not.stringContaining('could not be read')]);
   });

@@ -15,6 +15,7 @@ import { postSigned } from '../support/sign.ts';
 import { setTopicConfig, topicConfig, untilTopicHas } from '../support/topic-config.ts';
 import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
+import { writeRecords } from '../support/write-records.ts';
 
 const DAY = 86_400_000;
 const REQUEST_BYTES = 60 * 1024 * 1024;
@@ -79,6 +80,7 @@ describe('hookline topics apply on three brokers', () => {
 
   it('never shortens a retention by itself, and does it when it is told to', async () => {
     const topic = fixture.topic('dead-letter');
+    await writeRecords(fixture.env, topic, [{ key: 'somebody', value: '{}' }]);
     await setTopicConfig(fixture.env, topic, { 'retention.ms': '-1', 'cleanup.policy': 'compact' });
     const remarks = (await applyEnding(1, [])).get(topic);
     expect(remarks).toContain('retention.ms stays unlimited');

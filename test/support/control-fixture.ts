@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { clientOf } from '../sandbox/support/open-sandbox.ts';
 import type { RunningProcess } from './running-process.ts';
-import { type SeenRecord, testKafka } from './topic-reader.ts';
+import type { SeenRecord } from './topic-reader.ts';
 import { type Brokers, Fixture } from './topics-fixture.ts';
+import { writeRecords } from './write-records.ts';
 
 export type Result = {
   commandId: string;
@@ -71,11 +72,8 @@ export class ControlFixture implements AsyncDisposable {
     value: Buffer | string | object,
     topic = this.fixture.topic('commands'),
   ): Promise<void> {
-    const producer = testKafka(this.fixture.env).producer();
     const bytes = Buffer.isBuffer(value) || typeof value === 'string' ? value : JSON.stringify(value);
-    await producer.connect();
-    await producer.send({ topic, acks: -1, messages: [{ key, value: bytes }] });
-    await producer.disconnect();
+    await writeRecords(this.fixture.env, topic, [{ key, value: bytes }]);
   }
 
   /** Sends a command, and waits for its result. */

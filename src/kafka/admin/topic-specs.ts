@@ -91,11 +91,19 @@ export type ChangeOptions = {
   readonly minInsyncReplicas: number;
 };
 
+/** A topic that exists. */
+export type ExistingTopic = {
+  readonly replicas: number;
+  /** Its effective settings, as far as the brokers report them. */
+  readonly config: ReadonlyMap<string, string>;
+  /** It is certain that it has no records. */
+  readonly isEmpty: boolean;
+};
+
 /** Compares the effective settings with the specification. A change that deletes records needs `allowDataLoss`. */
 export function changesTo(
   spec: TopicSpec,
-  replicas: number,
-  config: ReadonlyMap<string, string>,
+  { replicas, config, isEmpty }: ExistingTopic,
   options: ChangeOptions,
 ): TopicChanges {
   const changes: TopicChange[] = [];
@@ -107,7 +115,7 @@ export function changesTo(
     if (is === wanted) continue;
     const isMore = isMoreThan(setting, is, wanted);
     if (setting === 'min.insync.replicas' && isMore) kept.push(`${setting} stays ${is}`);
-    else if (options.allowDataLoss || !losesRecords(setting, is, wanted))
+    else if (options.allowDataLoss || !losesRecords(setting, is, wanted, isEmpty))
       changes.push({ setting, is, wanted });
     else {
       const text = `${setting} stays ${describeValue(setting, is)}, as ${wanted} would delete records: --allow-data-loss changes it`;
@@ -115,7 +123,8 @@ export function changesTo(
       isRefused ||= !isMore && is !== '';
     }
   }
-  return { changes, notes: [...notes, ...expiryNotes(spec, config)], isRefused, kept };
+  const after = new Map([...config, ...changes.map(({ setting, wanted }) => [setting, wanted] as const)]);
+  return { changes, notes: [...notes, ...expiryNotes(spec, after)], isRefused, kept };
 }
 
 /** Records that are gone sooner than anybody expects. */
@@ -151,9 +160,10 @@ function isMoreThan(setting: string, is: string, wanted: string): boolean {
   return Number(is) === -1 || (Number(wanted) !== -1 && Number(is) > Number(wanted));
 }
 
-function losesRecords(setting: string, is: string, wanted: string): boolean {
+/** A shorter retention is also lost on a topic without records: somebody may have chosen it for those to come. */
+function losesRecords(setting: string, is: string, wanted: string, isEmpty: boolean): boolean {
   if (setting.startsWith('retention.')) return is === '' || isMoreThan(setting, is, wanted);
-  if (setting !== 'cleanup.policy') return false;
+  if (setting !== 'cleanup.policy' || isEmpty) return false;
   const before = new Set(is.split(','));
   return wanted.split(',').some((policy) => !before.has(policy));
 }

@@ -9,6 +9,7 @@ import { type ChangeOptions, changesTo, type TopicChanges, type TopicSpec } from
 const LEADERS_MS = 30_000;
 
 const RECORD_LIMIT = 'max.message.bytes';
+const CLEANUP = 'cleanup.policy';
 
 /** The differences between a topic and its specification. */
 export type TopicPlan = TopicChanges & {
@@ -86,6 +87,10 @@ async function compareTopics(
   const existing = specs.filter((spec) => !missing.has(spec.name)).map((spec) => spec.name);
   const configs = existing.length > 0 ? await describeConfigs(admin, existing) : new Map();
   const metadata = existing.length > 0 ? (await admin.fetchTopicMetadata({ topics: existing })).topics : [];
+  const empty = await emptyOnes(
+    admin,
+    specs.filter(({ name, config }) => isOther(CLEANUP, config, configs.get(name))).map(({ name }) => name),
+  );
   return specs.map((spec) => {
     if (missing.has(spec.name))
       return {
@@ -100,7 +105,8 @@ async function compareTopics(
     const partitions = metadata.find((topic) => topic.name === spec.name)?.partitions ?? [];
     const replicas = Math.min(...partitions.map((partition) => partition.replicas.length));
     const config: ReadonlyMap<string, string> = configs.get(spec.name) ?? new Map();
-    const { changes, notes, isRefused, kept } = changesTo(spec, replicas, config, options);
+    const topic = { replicas, config, isEmpty: empty.has(spec.name) };
+    const { changes, notes, isRefused, kept } = changesTo(spec, topic, options);
     const unsafe = unsafeNotes(config, changes, replicas, options);
     return {
       ...{ spec, changes, isRefused, kept },
@@ -110,6 +116,22 @@ async function compareTopics(
       notes: [...notesOn(spec, partitions.length, replicas), ...unsafe, ...notes],
     };
   });
+}
+
+const isOther = (
+  setting: string,
+  wanted: TopicSpec['config'],
+  is: ReadonlyMap<string, string> | undefined,
+): boolean => is !== undefined && setting in wanted && is.get(setting) !== wanted[setting];
+
+/** Those of these topics that have no records. One that the brokers do not tell of may have some. */
+async function emptyOnes(admin: kafkajs.Admin, names: readonly string[]): Promise<ReadonlySet<string>> {
+  const empty = new Set<string>();
+  for (const name of names) {
+    const offsets = await admin.fetchTopicOffsets(name).catch(() => []);
+    if (offsets.length > 0 && offsets.every(({ low, high }) => low === high)) empty.add(name);
+  }
+  return empty;
 }
 
 function notesOn(spec: TopicSpec, partitions: number, replicas: number): string[] {

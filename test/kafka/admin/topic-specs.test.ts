@@ -4,10 +4,13 @@ import { changesTo } from '../../../src/kafka/admin/topic-specs.ts';
 const DAY = 86_400_000;
 const OPTIONS = { allowDataLoss: false, minInsyncReplicas: 2 };
 const spec = (config: Record<string, string>) => ({ name: 't', partitions: 6, replicationFactor: 3, config });
+const topic = (config: ReadonlyMap<string, string>, replicas = 1, isEmpty = false) => ({
+  ...{ replicas, config, isEmpty },
+});
 /** What becomes of one setting. */
 function outcome(setting: string, is: string | undefined, wanted: string, allowDataLoss = false) {
   const found = new Map(is === undefined ? [] : [[setting, is]]);
-  const { changes, notes, kept } = changesTo(spec({ [setting]: wanted }), 1, found, {
+  const { changes, notes, kept } = changesTo(spec({ [setting]: wanted }), topic(found), {
     ...OPTIONS,
     allowDataLoss,
   });
@@ -37,11 +40,13 @@ describe('a setting that', () => {
   it('is reported with what stays and what would change it', () => {
     const { kept } = changesTo(
       spec({ 'retention.ms': '1' }),
-      3,
-      new Map([
-        ['retention.ms', '-1'],
-        ['min.insync.replicas', '2'],
-      ]),
+      topic(
+        new Map([
+          ['retention.ms', '-1'],
+          ['min.insync.replicas', '2'],
+        ]),
+        3,
+      ),
       OPTIONS,
     );
     expect(kept).toEqual([
@@ -54,8 +59,7 @@ describe('min.insync.replicas', () => {
   const changed = (replicas: number, is: string, minInsyncReplicas = 2) => {
     const { changes } = changesTo(
       spec({ 'min.insync.replicas': '2' }),
-      replicas,
-      new Map([['min.insync.replicas', is]]),
+      topic(new Map([['min.insync.replicas', is]]), replicas),
       {
         ...OPTIONS,
         minInsyncReplicas,
@@ -78,7 +82,7 @@ it('a limit in bytes beside a retention in time is reported', () => {
     ['retention.bytes', '1000'],
     ['retention.ms', '5'],
   ]);
-  expect(changesTo(spec({ 'retention.ms': '5' }), 1, config, OPTIONS).notes).toEqual([
+  expect(changesTo(spec({ 'retention.ms': '5' }), topic(config), OPTIONS).notes).toEqual([
     'retention.bytes is 1000: records can be deleted before retention.ms is over',
   ]);
 });
@@ -98,7 +102,7 @@ it.each([
     /the state is deleted/,
   ],
 ])('%s is reported', (_, wanted, config, note) => {
-  const { notes } = changesTo(spec(wanted), 1, new Map(Object.entries(config)), OPTIONS);
+  const { notes } = changesTo(spec(wanted), topic(new Map(Object.entries(config))), OPTIONS);
   expect(notes).toContainEqual(expect.stringMatching(note));
 });
 
@@ -107,5 +111,25 @@ it('an event topic with the usual retention is not reported', () => {
     ['retention.ms', '604800000'],
     ['retention.bytes', '-1'],
   ]);
-  expect(changesTo(spec({}), 1, config, OPTIONS).notes).toEqual([]);
+  expect(changesTo(spec({}), topic(config), OPTIONS).notes).toEqual([]);
+});
+
+describe('a topic without records', () => {
+  const STATE = { 'cleanup.policy': 'compact' };
+
+  it('gets its cleanup policy, and no note of what the earlier one would have deleted', () => {
+    const config = new Map([
+      ['cleanup.policy', 'delete'],
+      ['retention.ms', '604800000'],
+    ]);
+    const { changes, ...rest } = changesTo(spec(STATE), topic(config, 1, true), OPTIONS);
+    expect(changes).toEqual([{ setting: 'cleanup.policy', is: 'delete', wanted: 'compact' }]);
+    expect(rest).toEqual({ notes: [], isRefused: false, kept: [] });
+  });
+
+  it('keeps a longer retention all the same', () => {
+    const config = new Map([['retention.ms', '-1']]);
+    const { changes, kept } = changesTo(spec({ 'retention.ms': '1' }), topic(config, 1, true), OPTIONS);
+    expect([changes, kept]).toEqual([[], [expect.stringContaining('retention.ms stays unlimited')]]);
+  });
 });
