@@ -242,6 +242,11 @@ const WRONG: Wrong[] = [
     /'\/bodyStore\/credentialsFrom'/,
   ],
   ['a prefix with an empty step', ['bodyStore.address=s3://bucket/a//b'], /'\/bodyStore\/address'/],
+  [
+    'a number of pods that is none',
+    ['control.podDisruptionBudget.maxUnavailable='],
+    /'\/control\/podDisruptionBudget\/maxUnavailable'/,
+  ],
   ['an Ingress without a host', ['expose.ingress.enabled=true'], /expose\.ingress\.host is needed/],
 ];
 
@@ -259,14 +264,14 @@ function blocksOf(values: object, path: readonly string[] = []): string[] {
   });
 }
 
-/** The dotted names of the chart's own values whose default is not empty. `maxUnavailable` may give way to `minAvailable`. */
+/** The dotted names of the chart's own values whose default is not empty. */
 const valuesOf = (values: object): string[] =>
   ['', ...blocksOf(values)].flatMap((block) => {
     const path = block === '' ? [] : block.split('.');
     // biome-ignore lint/suspicious/noExplicitAny: each block has its own
     const own = path.reduce((at: any, name) => at[name], values);
     const names = Object.keys(own).filter((name) => typeof own[name] !== 'object' && own[name] !== '');
-    return names.filter((name) => name !== 'maxUnavailable').map((name) => [...path, name].join('.'));
+    return names.map((name) => [...path, name].join('.'));
   });
 
 /** What the refusal says of a block or a value that is not there. */
