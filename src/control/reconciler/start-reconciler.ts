@@ -28,37 +28,52 @@ async function compareUntilEnd(deps: ReconcilerDeps, lease: Lease): Promise<void
     try {
       await deps.clock.sleep(deps.intervalMs, lease);
       lease.check();
-      await endingInTime(deps, lease, (bounded) => reconcile(deps, tries, bounded));
+      await endingInTime(deps, lease, (bounded, end) => reconcile(bounded, tries, end));
     } catch (error) {
       if (!lease.signal.aborted) deps.onFailure(error);
     }
   }
 }
 
-/** A comparison has so long, or an interval where that is longer. */
+/** A comparison has so long, or an interval where that is longer; and again after each command that it sends and each drift that it stores. */
 const LONGEST_MS = 60_000;
 
 /** What waits for a topic that cannot be read would come to no end, and count as no failure. */
 async function endingInTime(
-  { clock, intervalMs, mode }: ReconcilerDeps,
+  deps: ReconcilerDeps,
   lease: Lease,
-  compare: (lease: Lease) => Promise<void>,
+  compare: (deps: ReconcilerDeps, lease: Lease) => Promise<void>,
 ): Promise<void> {
-  if (mode === 'off') return compare(lease);
-  const longestMs = Math.max(intervalMs, LONGEST_MS);
+  if (deps.mode === 'off') return compare(deps, lease);
+  const longestMs = Math.max(deps.intervalMs, LONGEST_MS);
   const late = new AbortController();
-  const timer = clock.after(longestMs, () =>
-    late.abort(
-      new Error(`it came to no end within ${Math.round(longestMs / 1_000)} s: a topic may not be readable`),
-    ),
-  );
+  const begin = () =>
+    deps.clock.after(longestMs, () =>
+      late.abort(
+        new Error(`it came to no end within ${Math.round(longestMs / 1_000)} s: a topic may not be readable`),
+      ),
+    );
+  let timer = begin();
+  // Hundreds of commands to a topic that does not take them end one after the other: without this nothing would be compared then.
+  const goesOn = () => {
+    timer.cancel();
+    timer = begin();
+  };
+  const bounded: ReconcilerDeps = {
+    ...deps,
+    send: (topic, command) => deps.send(topic, command).finally(goesOn),
+    onDrift(result) {
+      goesOn();
+      deps.onDrift(result);
+    },
+  };
   const signal = AbortSignal.any([lease.signal, late.signal]);
   const check = () => {
     lease.check();
     late.signal.throwIfAborted();
   };
   try {
-    await compare({ ...lease, signal, check });
+    await compare(bounded, { ...lease, signal, check });
   } finally {
     timer.cancel();
   }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { ReportedDrift } from '../../../src/control/reconciler/reported-drift.ts';
 import { createReconciler, type ReconcilerDeps } from '../../../src/control/reconciler/start-reconciler.ts';
 import { type Lease, leaseOf } from '../../../src/core/lease.ts';
 import { manualClock } from '../../support/manual-clock.ts';
@@ -121,4 +122,47 @@ it('a comparison that comes to no end, as where a topic cannot be read, is repor
   expect(String(seen.failures[0])).toContain('came to no end within 300 s');
   await reconciler.stop();
   expect(seen.failures).toHaveLength(2);
+});
+
+it('a comparison goes on however long the commands before it take, as where a topic takes none of them', async () => {
+  const clock = manualClock();
+  const seen = { lists: 0, unsent: 0, failures: [] as unknown[] };
+  const retired = Array.from({ length: 100 }, (_, n) => ({
+    ...{
+      ref: `r${n}`,
+      owner: 'ledger.commands',
+      commandId: `c${n}`,
+      state: 'RETIRED',
+      updatedAt: n,
+      events: [],
+    },
+  }));
+  const reconciler = createReconciler({
+    ...({
+      ...{ mode: 'report', retired: { liveMs: 0, keptMs: 0 }, reported: new ReportedDrift() },
+      ...{
+        subscriptions: { all: () => retired, caughtUp: async () => {} },
+        finished: { caughtUp: async () => {} },
+      },
+      ...{ clock, intervalMs: INTERVAL_MS, newId: () => 'x', onStandby() {}, onCompared() {} },
+    } as unknown as ReconcilerDeps),
+    api: {
+      async list() {
+        seen.lists++;
+        return { judgement: 'done', items: [], status: 200, why: '' } as never;
+      },
+    },
+    async send() {
+      await clock.sleep(15_000);
+      throw new Error('no confirmation');
+    },
+    onUnsent: () => void seen.unsent++,
+    onFailure: (error) => void seen.failures.push(error),
+  });
+  reconciler.working(leaseOf(new AbortController().signal));
+  await clock.advance(INTERVAL_MS + 100 * 15_000);
+  expect(seen).toEqual({ lists: 1, unsent: 100, failures: [] });
+  const stopping = reconciler.stop();
+  await clock.advance(INTERVAL_MS);
+  await stopping;
 });
