@@ -4,6 +4,9 @@ import type { SecureContext } from 'node:tls';
 import { Agent as HttpAgent, request as httpRequest } from '../runtime/node-http.ts';
 import type { TokenSource } from '../tokens/token-source.ts';
 
+/** Without it a server may pack its answer as it likes (RFC 9110, 12.5.3). */
+const AS_IT_IS = { 'accept-encoding': 'identity' };
+
 export type RegistryOptions = {
   readonly url: string;
   readonly auth?: { readonly username: string; readonly password: string };
@@ -87,9 +90,9 @@ function bound(request: ClientRequest, { timeoutMs, maxBytes }: AnswerLimits): v
   });
 }
 
-/** What each request carries beside a password: the client's middleware asks for it. */
+/** What each request carries beside a password: the client's middleware asks for it. Nothing here unpacks an answer. */
 export async function headersFor({ tokens, headers = {} }: RegistryOptions): Promise<Record<string, string>> {
-  return { ...headers, ...(tokens && { authorization: `Bearer ${await tokens.get()}` }) };
+  return { ...AS_IT_IS, ...headers, ...(tokens && { authorization: `Bearer ${await tokens.get()}` }) };
 }
 
 /**

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { createWriterReader } from '../../src/avro/record-reader.ts';
 import { createRegistry } from '../../src/avro/registry.ts';
@@ -33,6 +34,21 @@ const answering =
   };
 
 const registryAt = (url: string) => createRegistry({ url, timeoutMs: 300 });
+
+it('asks for answers as they are: without a word servers may pack them', async () => {
+  await using server = await serve(({ method, url = '', headers }, response) => {
+    const answer =
+      method === 'POST' ? { id: 7 } : url.startsWith('/api/config') ? { compatibilityLevel: 'FULL' } : ['a'];
+    const body = JSON.stringify(answer);
+    response.setHeader('content-type', 'application/vnd.schemaregistry.v1+json');
+    if (headers['accept-encoding'] === 'identity') response.end(body);
+    else response.setHeader('content-encoding', 'gzip').end(gzipSync(body));
+  });
+  const registry = registryAt(server.url);
+  expect(await registry.idOf('a', '"string"')).toBe(7);
+  expect(await registry.compatibility('a')).toBe('FULL');
+  expect(await registry.subjects()).toEqual(['a']);
+});
 
 describe('the registry, reached by access tokens', () => {
   const without = (error: HooklineError) => {
