@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type kafkajs from 'kafkajs';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 
@@ -15,6 +16,8 @@ export type LagWatchDeps = {
 };
 
 const INTERVAL_MS = 15_000;
+/** A stop waits no longer for figures that nobody reads any more: kafkajs asks silent brokers for most of a minute. */
+const LAST_POLL_MS = 500;
 
 /**
  * Asks the brokers and not the consumer, which may hang. If a group has several processes, all report the same figures.
@@ -49,9 +52,8 @@ export function watchLag(deps: LagWatchDeps): LagWatch {
     async stop() {
       isStopped = true;
       clearTimeout(timer);
-      await admin.disconnect().catch(() => {});
-      await polling;
-      await admin.disconnect().catch(() => {});
+      const closed = polling.then(() => admin.disconnect()).catch(() => {});
+      await Promise.race([closed, sleep(LAST_POLL_MS, undefined, { ref: false })]);
     },
   };
 }
