@@ -97,7 +97,9 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
       async *live(request) {
         let seen = '';
         while (!request.signal.aborted) {
-          const state = `${book.version} ${jobs.running?.id} ${jobs.running?.progress}`;
+          // Of all jobs the latest alone changes; a short one has ended before anybody has seen it run.
+          const [job] = jobs.all();
+          const state = `${book.version} ${job?.id} ${job?.status} ${job?.progress}`;
           if (state !== seen)
             // Ages count from now: what was made for another page a while ago is not this page's.
             yield* shared.get(
