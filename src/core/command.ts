@@ -1,4 +1,5 @@
 import type { OutgoingRecord } from './record.ts';
+
 /** What a team can ask control for. */
 export const COMMAND_TYPES = [
   'subscription.create',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openRanges } from '../../../src/kafka/consume/range-reader.ts';
+import { openRanges, type RangeReader, withRanges } from '../../../src/kafka/consume/range-reader.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { ScriptedTopic } from '../../support/scripted-topic.ts';
 import { until } from '../../support/until.ts';
@@ -79,4 +79,29 @@ it('waits for what takes a record before it hands over the next, however long al
   await until('the second is there', () => seen.length === 2);
   await clock.advance(20_000);
   await reading;
+});
+
+it('a topic is closed when the work on it ends, fails or is aborted, be that before it is open', async () => {
+  const clock = manualClock();
+  const run = async <T>(work: (reader: RangeReader) => Promise<T>, signal?: AbortSignal) => {
+    const topic = new ScriptedTopic([1]);
+    topic.append(0, 'a');
+    const done = withRanges({ openTopic: topic.open, topic: 't', clock }, work, signal);
+    const end = await done.catch(({ message }: Error) => message);
+    return [end, topic.isClosed];
+  };
+  const stop = new AbortController();
+  const readOf = (to: bigint, onRecord: () => void) => (reader: RangeReader) =>
+    reader.read([{ partition: 0, from: 0n, to }], onRecord);
+  const whole = readOf(1n, () => {});
+  expect(await run(whole, stop.signal)).toEqual([undefined, true]);
+  expect(await run(() => Promise.reject(new Error('not this one')))).toEqual(['not this one', true]);
+  const aborted = ['This operation was aborted', true];
+  expect(
+    await run(
+      readOf(9n, () => stop.abort()),
+      stop.signal,
+    ),
+  ).toEqual(aborted);
+  expect(await run(whole, stop.signal)).toEqual(aborted);
 });
