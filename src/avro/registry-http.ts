@@ -1,11 +1,9 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { SecureContext } from 'node:tls';
+import { AS_IT_IS } from '../runtime/http-client.ts';
 import { Agent as HttpAgent, request as httpRequest } from '../runtime/node-http.ts';
 import type { TokenSource } from '../tokens/token-source.ts';
-
-/** Without it a server may pack its answer as it likes (RFC 9110, 12.5.3). */
-const AS_IT_IS = { 'accept-encoding': 'identity' };
 
 export type RegistryOptions = {
   readonly url: string;

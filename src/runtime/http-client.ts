@@ -42,8 +42,8 @@ const NO_FILES: Partial<TlsMaterial> = {};
 /** Some call a character set such a coding: that is none. */
 const PACKINGS = /\b(?:gzip|deflate|compress|br|zstd)\b/i;
 
-/** Without it a server may pack its answer as it likes (RFC 9110, 12.5.3). */
-const AS_IT_IS = { 'accept-encoding': 'identity' };
+/** The header without which a server may pack its answer as it likes (RFC 9110, 12.5.3). */
+export const AS_IT_IS = { 'accept-encoding': 'identity' };
 
 /** Of answers that are larger one at a time is read on: dozens of commands may be in work. */
 const SMALL_ANSWER_BYTES = 256 * 1024;

@@ -52,6 +52,7 @@ export async function checkCounters(source: CounterSource, deps: Deps): Promise<
 
 const REMEDY = 'see hookline verify in docs/operations.md';
 const notCompared = (text: string) => unknown('counters', text, REMEDY);
+
 async function readLives(source: CounterSource, http: Http, { kafka: { clock } }: Deps): Promise<LivesRead> {
   const to = clock.wall();
   if (source.kind === 'prometheus')

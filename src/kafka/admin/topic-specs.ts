@@ -160,7 +160,7 @@ function isMoreThan(setting: string, is: string, wanted: string): boolean {
   return Number(is) === -1 || (Number(wanted) !== -1 && Number(is) > Number(wanted));
 }
 
-/** A shorter retention is also lost on a topic without records: somebody may have chosen it for those to come. */
+/** Also on a topic without records a longer retention stays: somebody may have chosen it for those to come. */
 function losesRecords(setting: string, is: string, wanted: string, isEmpty: boolean): boolean {
   if (setting.startsWith('retention.')) return is === '' || isMoreThan(setting, is, wanted);
   if (setting !== 'cleanup.policy' || isEmpty) return false;

@@ -87,9 +87,13 @@ async function compareTopics(
   const existing = specs.filter((spec) => !missing.has(spec.name)).map((spec) => spec.name);
   const configs = existing.length > 0 ? await describeConfigs(admin, existing) : new Map();
   const metadata = existing.length > 0 ? (await admin.fetchTopicMetadata({ topics: existing })).topics : [];
+  const cleanedOtherwise = specs.filter(
+    ({ name, config }) =>
+      !missing.has(name) && CLEANUP in config && configs.get(name)?.get(CLEANUP) !== config[CLEANUP],
+  );
   const empty = await emptyOnes(
     admin,
-    specs.filter(({ name, config }) => isOther(CLEANUP, config, configs.get(name))).map(({ name }) => name),
+    cleanedOtherwise.map(({ name }) => name),
   );
   return specs.map((spec) => {
     if (missing.has(spec.name))
@@ -117,12 +121,6 @@ async function compareTopics(
     };
   });
 }
-
-const isOther = (
-  setting: string,
-  wanted: TopicSpec['config'],
-  is: ReadonlyMap<string, string> | undefined,
-): boolean => is !== undefined && setting in wanted && is.get(setting) !== wanted[setting];
 
 /** Those of these topics that have no records. One that the brokers do not tell of may have some. */
 async function emptyOnes(admin: kafkajs.Admin, names: readonly string[]): Promise<ReadonlySet<string>> {

@@ -381,35 +381,38 @@ describe('a publisher', () => {
     expect(cluster.opened).toBeGreaterThan(5);
   });
 
-  it('says a trouble by its code in the table of errors, as readiness and the log repeat it', async () => {
-    await publisher.stop();
-    const open = cluster.open;
-    let isThere = false;
+  /** No client can be made until the function that it gives is called. */
+  const failToOpen = (error: Error) => {
+    const { open } = cluster;
+    let isRepaired = false;
     cluster.open = () => {
-      if (!isThere) throw new HooklineError('KAFKA_UNAVAILABLE', 'b:9092: nobody listens there');
+      if (!isRepaired) throw error;
       return open();
     };
+    return () => {
+      isRepaired = true;
+    };
+  };
+
+  it('says a trouble by its code in the table of errors, as readiness and the log repeat it', async () => {
+    await publisher.stop();
+    const repair = failToOpen(new HooklineError('KAFKA_UNAVAILABLE', 'b:9092: nobody listens there'));
     publisher = cluster.publisher();
     const waiting = publisher.publish(outgoing('k', 'v'), 60_000);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(publisher.trouble()).toContain('KAFKA_UNAVAILABLE: the brokers cannot be reached');
-    isThere = true;
+    repair();
     await confirmed(waiting);
   });
 
   it('goes on when no client can be made for a while, and says so', async () => {
     await publisher.stop();
-    const open = cluster.open;
-    let readable = false;
-    cluster.open = () => {
-      if (!readable) throw new Error('ENOENT ca.pem');
-      return open();
-    };
+    const repair = failToOpen(new Error('ENOENT ca.pem'));
     publisher = cluster.publisher();
     const waiting = publisher.publish(outgoing('k', 'v'), 60_000);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(publisher.trouble()).toContain('ENOENT ca.pem');
-    readable = true;
+    repair();
     await confirmed(waiting);
     expect(publisher.trouble()).toBeNull();
   });
