@@ -207,6 +207,16 @@ describe('the chart', () => {
     expect(spec.template.spec.terminationGracePeriodSeconds).toBe(seconds);
   });
 
+  it('takes a value with nothing behind it for the empty one that is its default', async () => {
+    const empty = ['ingress.tls.secret', 'ingress.tls.clientCaSecret', 'bodyStore.webIdentity.roleArn'];
+    const sets = empty.flatMap((value) => ['--set', `${value}=null`]);
+    const store = ['--set', 'bodyStore.address=s3://events'];
+    expect(await render(helm, 'minimal', ...store, ...sets)).toEqual(await render(helm, 'minimal', ...store));
+    const role = ['--set', 'bodyStore.webIdentity.roleArn=arn:aws:iam::1:role/h'];
+    const withoutStore = await render(helm, 'minimal', ...role, '--set', 'bodyStore.address=null');
+    expect(withoutStore).toEqual(await render(helm, 'minimal', ...role));
+  });
+
   it('makes a new pod of a changed setting or dialect', async () => {
     const pod = async (...sets: string[]) =>
       find(await render(helm, 'minimal', ...sets), 'Deployment', 'pay-hookline-control').spec.template;

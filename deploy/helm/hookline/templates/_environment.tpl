@@ -112,7 +112,7 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- end -}}
 
 {{- define "hookline.usesWebIdentity" -}}
-{{- with .root.Values.bodyStore }}{{ and (ne $.process "setup") (ne .address "") (ne .webIdentity.roleArn "") }}{{ end -}}
+{{- with .root.Values.bodyStore }}{{ not (or (eq $.process "setup") (empty .address) (empty .webIdentity.roleArn)) }}{{ end -}}
 {{- end -}}
 
 {{- define "hookline.subscriptions.plain" -}}
