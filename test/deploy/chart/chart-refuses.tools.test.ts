@@ -247,6 +247,11 @@ const WRONG: Wrong[] = [
     ['control.podDisruptionBudget.maxUnavailable='],
     /'\/control\/podDisruptionBudget\/maxUnavailable'/,
   ],
+  [
+    'a share of pods above all of them',
+    ['ingress.podDisruptionBudget.maxUnavailable=150%'],
+    /'\/ingress\/podDisruptionBudget\/maxUnavailable'/,
+  ],
   ['an Ingress without a host', ['expose.ingress.enabled=true'], /expose\.ingress\.host is needed/],
 ];
 
