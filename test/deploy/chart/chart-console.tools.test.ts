@@ -30,6 +30,17 @@ describe('the console of the chart', () => {
     );
   });
 
+  it('takes a userHeader with nothing behind it for none, with oidc and without it', async () => {
+    const loginless = [
+      'console.userHeader=null',
+      'console.roles={a=view}',
+      'console.trustedProxies={10.0.0.0/8}',
+    ];
+    expect(await refused(...loginless)).toContain('console.enabled needs a login');
+    const manifests = await render(helm, 'full', '--set', 'console.userHeader=null');
+    expect(manifests).toEqual(await render(helm, 'full'));
+  });
+
   it('sends no session without TLS, unless that is allowed', async () => {
     const issuer = 'console.oidc.issuer=https://id.example';
     const needed = 'console.publicUrl must be the https address of the console';

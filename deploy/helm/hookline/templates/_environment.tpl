@@ -68,7 +68,7 @@ PROVIDER_SCOPE: {{ required "provider.scope is needed while control is enabled" 
 {{- define "hookline.console.plain" -}}
 {{- $console := .Values.console -}}
 {{- $hasOidc := ne $console.oidc.issuer "" -}}
-{{- $hasHeader := ne $console.userHeader "" -}}
+{{- $hasHeader := not (empty $console.userHeader) -}}
 {{- if eq $hasOidc $hasHeader }}{{ fail "console.enabled needs a login: set one of console.oidc.issuer and console.userHeader." }}{{ end -}}
 {{- if and $hasOidc (not (hasPrefix "https://" $console.publicUrl)) (not .Values.allowPlaintextCredentials) }}{{ fail "console.publicUrl must be the https address of the console with console.oidc.issuer: sessions and logins would travel without TLS" }}{{ end -}}
 {{- if not $console.roles }}{{ fail "console.roles is needed: a list such as [payments=view, payments-oncall=operate]" }}{{ end -}}
