@@ -77,10 +77,15 @@ function shortestFloat(float: number): string {
   // Nine digits are always enough.
   for (let digits = 1; digits < 9; digits++) {
     const text = float.toPrecision(digits);
-    if (Math.fround(Number(text)) === float) return asEven(text, float.toPrecision(digits + 1), float);
+    if (isFloat(text, float)) return asEven(text, float.toPrecision(digits + 1), float);
+    // Below a power of two floats are half as far apart: the nearest decimal can be another float, and the next above not (2^90).
+    const above = (2 * float - Number(text)).toPrecision(digits);
+    if (isFloat(above, float)) return above;
   }
   return float.toPrecision(9);
 }
+
+const isFloat = (text: string, float: number): boolean => Math.fround(Number(text)) === float;
 
 /** Of two that are as near, consumers' languages take the even one (IEEE 754, 5.12.2), and `toPrecision` the larger one. */
 function asEven(text: string, oneDigitMore: string, float: number): string {

@@ -80,6 +80,8 @@ describe('a value that its field rounds', () => {
     // Java, Go and NumPy print the float -2442472.25 as -2442472.2.
     ['float', '-2442472.3', -2442472.25],
     ['float', '3000000.3', 3000000.25],
+    // They print the float 2^90 as 1.2379401e27, though 1.23794004e27 is nearer.
+    ['float', '1.23794004e27', 2 ** 90],
     [TIMESTAMP, '"2026-01-01T10:00:00.999999Z"', Date.UTC(2026, 0, 1, 10, 0, 0, 999)],
     [TIMESTAMP, '"2026-01-01T10:00:00.0000000001+0200"', Date.UTC(2026, 0, 1, 8)],
   ];
@@ -106,6 +108,9 @@ describe('a message that is kept nowhere', () => {
     ['float', '100000.01', Math.fround(100000.01)],
     ['float', '-2442472.2', -2442472.25],
     ['float', '2097152.8', 2097152.75],
+    ['float', '1.2621775e-29', 2 ** -96],
+    ['float', '-1.5474251e26', -(2 ** 87)],
+    ['float', '1.2379401e27', 2 ** 90],
     ['float', '200000', 200000],
     ['float', '1.5e15', Math.fround(1.5e15)],
     ['float', '16777216', 16777216],
