@@ -76,7 +76,9 @@ function remedyOf(deadLetter: DeadLetter): string {
     case 'PARSE':
       return 'the body is not a JSON object: if it is encrypted, add its encryption key or correct ENCRYPTION_LAYOUT, then redrive it; otherwise, as where it is a list, ask the provider';
     case 'ENCODE':
-      return 'correct the schema file of its type and push it (hookline schemas push), then redrive it';
+      return headers[NAMES.code] === 'NOT_A_PROBE'
+        ? 'a redrive would end the same: find out who signed it with the keys in SECRETS_DIR/hookline-probe, then dismiss it'
+        : 'correct the schema file of its type and push it (hookline schemas push), or set BODY_STORE if it is not set, then redrive it; where type or entityId is too long, redrive it without BODY_STORE';
     case 'PRODUCE':
       return `raise max.message.bytes of ${headers[NAMES.topic] ?? 'its topic'}, then redrive it`;
     case 'SPOOL':

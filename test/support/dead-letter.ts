@@ -7,6 +7,7 @@ type Wanted = {
   receivedAt?: number;
   bytes?: number;
   stage?: string;
+  code?: string;
   ref?: string;
   eventId?: string;
   missing?: number[];
@@ -24,7 +25,7 @@ export function deadLetter(wanted: Wanted = {}): DeadLetter {
     ...{ bytes: wanted.bytes ?? 10, key: wanted.eventId ?? null, object: null },
     headers: {
       [NAMES.stage]: wanted.stage ?? 'DECRYPT',
-      [NAMES.code]: 'UNDECRYPTABLE',
+      [NAMES.code]: wanted.code ?? 'UNDECRYPTABLE',
       [NAMES.ref]: wanted.ref ?? 'ledger-eu',
       [NAMES.eventId]: wanted.eventId ?? 'event',
       ...(wanted.receivedAt !== undefined && { [NAMES.receivedAt]: String(wanted.receivedAt) }),

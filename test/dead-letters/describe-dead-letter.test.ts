@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { causeOf } from '../../src/dead-letters/describe-dead-letter.ts';
+import { deadLetter } from '../support/dead-letter.ts';
+
+it.each([
+  ['DECRYPT', 'UNDECRYPTABLE', 'add the key to SECRETS_DIR/ledger-eu/encryption-key'],
+  ['ENCODE', 'UNENCODABLE', 'correct the schema file'],
+  ['ENCODE', 'UNENCODABLE', 'or set BODY_STORE if it is not set'],
+  ['ENCODE', 'UNENCODABLE', 'where type or entityId is too long, redrive it without BODY_STORE'],
+  ['ENCODE', 'NOT_A_PROBE', 'a redrive would end the same'],
+])('the remedy of a dead-letter record of stage %s with %s says: %s', (stage, code, said) => {
+  expect(causeOf(deadLetter({ stage, code })).remedy).toContain(said);
+});
+
+it('no remedy for what came through the ref of probes and is none asks for another schema file', () => {
+  expect(causeOf(deadLetter({ stage: 'ENCODE', code: 'NOT_A_PROBE' })).remedy).not.toContain('schema');
+});
