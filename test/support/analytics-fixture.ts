@@ -39,6 +39,8 @@ export class AnalyticsFixture implements AsyncDisposable {
       TOPIC: fixture.topic('payment-status'),
       GROUP_ID: `${fixture.prefix}-analytics`,
       ANALYTICS_FILE: this.file,
+      // As a manifest does that names all variables.
+      SUBSCRIPTION: '',
       NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
       ...env,
     });

@@ -30,7 +30,8 @@ const log = (msg: string, more: object = {}) => process.stdout.write(`${JSON.str
 
 const kafka = new Kafka({ clientId: 'analytics', brokers: KAFKA_BROKERS.split(',') });
 const decode = createEventDecoder(createSchemaFetcher(SCHEMA_REGISTRY_URL));
-const readEvent = createStatusReader(decode, await createFetcher(BODY_STORE_ENDPOINT, log));
+// A manifest can set a variable to nothing: it is as one that is not set.
+const readEvent = createStatusReader(decode, await createFetcher(BODY_STORE_ENDPOINT || undefined, log));
 const table = await TransactionTable.open(ANALYTICS_FILE);
 // Operators create topics: a consumer would create a missing one with other settings.
 const consumer = kafka.consumer({ groupId: GROUP_ID, allowAutoTopicCreation: false });
@@ -83,7 +84,7 @@ async function* eventsIn(
   for (const { offset, value } of messages) {
     await heartbeat();
     const event = value && (await readEvent(value));
-    const isOurs = SUBSCRIPTION === undefined || event?.ref === SUBSCRIPTION;
+    const isOurs = !SUBSCRIPTION || event?.ref === SUBSCRIPTION;
     if (event && isOurs) yield event;
     // Reading it again would fail again: it stays in the topic, and the log names it.
     else if (value && !event) log('unreadable', { partition, offset });

@@ -25,7 +25,8 @@ const {
 const log = (msg: string, more: object = {}) => process.stdout.write(`${JSON.stringify({ msg, ...more })}\n`);
 
 const kafka = new Kafka({ clientId: 'ledger', brokers: KAFKA_BROKERS.split(',') });
-const fetchMessage = await createFetcher(BODY_STORE_ENDPOINT, log);
+// A manifest can set a variable to nothing: it is as one that is not set.
+const fetchMessage = await createFetcher(BODY_STORE_ENDPOINT || undefined, log);
 const readEvent = createEventReader(createSchemaFetcher(SCHEMA_REGISTRY_URL), fetchMessage);
 /** A message of 50 MB can take longer to fetch than a member of a group may be silent. */
 const HEARTBEAT_MS = 5_000;
@@ -50,7 +51,7 @@ await consumer.run({
       log('unreadable', { partition, offset });
       return;
     }
-    if (SUBSCRIPTION !== undefined && event.subscription !== SUBSCRIPTION) return;
+    if (SUBSCRIPTION && event.subscription !== SUBSCRIPTION) return;
     // First the effect, durably; kafkajs commits the offset afterwards. A crash between the two brings the event again.
     const isNew = book.book(event);
     log(isNew ? 'booked' : 'booked already', { eventId: event.eventId, partition, offset });

@@ -24,6 +24,8 @@ const startLedger = () =>
     TOPIC: receiver.fixture.topic('payment-status'),
     GROUP_ID: `${receiver.fixture.prefix}-ledger`,
     LEDGER_FILE: file,
+    // As a manifest does that names all variables.
+    SUBSCRIPTION: '',
   });
 
 /** The life of a payment, each of its webhooks delivered as often as a sender that missed the answer would. */
