@@ -9,6 +9,8 @@ import { Sharing, type UsualTime } from './sharing.ts';
 
 /** A record that waits for its confirmation. */
 export type Pending = WireRecord & {
+  /** Of its publishing; a refusal renews it. */
+  timestamp: bigint;
   /** Its size on the wire, or a few bytes less: never more. */
   readonly bytes: number;
   /** The partition that it was published to, where its key doesn't say that. */
@@ -144,6 +146,8 @@ export class PartitionQueue {
           batch.filter(({ deadline }) => Number.isFinite(deadline)),
           refusal,
         );
+        // What waits the refusal out: it may have been for the time of a clock that was wrong, and is right by now.
+        for (const record of batch) record.timestamp = BigInt(this.#deps.clock.wall());
       }
       // Whoever hears that a record's time is up may take back what is behind it, which must not be sent before that.
       if (failure.outcome === 'late') await this.#deps.clock.turn();

@@ -247,6 +247,22 @@ describe('a publisher', () => {
     expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))[0]).toBe('first');
   });
 
+  it('that waits a refusal out has the time of its next try: the clock may have been wrong', async () => {
+    const HOUR_MS = 3_600_000;
+    const rightMs = 1_795_168_800_000;
+    const times: bigint[] = [];
+    cluster.fateOf = () => {
+      const { timestamp = 0n } = cluster.batches.at(-1)?.[0] ?? {};
+      times.push(timestamp);
+      if (timestamp < BigInt(rightMs + HOUR_MS)) return undefined;
+      vi.setSystemTime(rightMs);
+      return failing('refused');
+    };
+    vi.setSystemTime(rightMs + 2 * HOUR_MS);
+    await confirmed(publisher.publish(outgoing('k', 'v'), Number.POSITIVE_INFINITY));
+    expect(times.map((time) => Math.floor((Number(time) - rightMs) / HOUR_MS))).toEqual([2, 0]);
+  });
+
   it('gives up what waits when it is told to, and sends it no more; what has no deadline stays', async () => {
     cluster.fateOf = () => failing('retry');
     const promises = ['a', 'b', 'c'].map((value) => publisher.publish(outgoing('k', value), 60_000));
