@@ -31,6 +31,7 @@ export const UNKNOWN_LIMITS: TopicLimits = { of: () => MAX_MESSAGE_BYTES, renew:
 /** A partition queue waits for the answer: not for long, and not once for each record. */
 const RENEW_DEADLINE_MS = 3_000;
 const FRESH_MS = 1_000;
+const RECORD_LIMIT = 'max.message.bytes';
 
 /** Reads max.message.bytes of these topics on `renew()`. Needs the right DescribeConfigs. */
 export function createTopicLimits(kafka: KafkaClient, topics: readonly string[], clock: Clock): TopicLimits {
@@ -38,9 +39,11 @@ export function createTopicLimits(kafka: KafkaClient, topics: readonly string[],
   let renewing: Promise<void> | undefined;
   let renewedAt = Number.NEGATIVE_INFINITY;
   const renew = async () => {
-    const configs = await withAdmin(kafka, (admin) => describeConfigs(admin, topics)).catch(() => null);
+    const ask = (admin: kafkajs.Admin) =>
+      askForEach(topics, (names) => describeConfigs(admin, names, [RECORD_LIMIT]));
+    const configs = await withAdmin(kafka, ask).catch(() => null);
     for (const [topic, config] of configs ?? []) {
-      const bytes = Number(config.get('max.message.bytes'));
+      const bytes = config instanceof Map ? Number(config.get(RECORD_LIMIT)) : 0;
       if (bytes > 0) known.set(topic, Math.min(bytes, MAX_MESSAGE_BYTES));
     }
     renewedAt = clock.now();
@@ -91,4 +94,31 @@ export async function retentionOf(kafka: KafkaClient, topic: string): Promise<nu
 export async function missingTopics(admin: kafkajs.Admin, names: readonly string[]): Promise<string[]> {
   const existing = new Set(await admin.listTopics());
   return names.filter((name) => !existing.has(name));
+}
+
+/** If the brokers deny one topic, or do not have it, the request for all fails: then each topic is asked for alone. */
+export async function askForEach<T>(
+  topics: readonly string[],
+  ask: (topics: readonly string[]) => Promise<Map<string, T>>,
+): Promise<Map<string, T | Error>> {
+  try {
+    return await ask(topics);
+  } catch (error) {
+    if (!isOfTopic(error)) throw error;
+  }
+  const answers = new Map<string, T | Error>();
+  for (const topic of topics) {
+    const answer = await ask([topic]).then((found) => found.get(topic), onlyOfTopic);
+    if (answer !== undefined) answers.set(topic, answer);
+  }
+  return answers;
+}
+
+/** Whether the brokers answered with an error: their error codes have a name. */
+const isOfTopic = (error: unknown): error is Error =>
+  error instanceof Error && typeof (error as Error & { type?: unknown }).type === 'string';
+
+function onlyOfTopic(error: unknown): Error {
+  if (!isOfTopic(error)) throw error;
+  return error;
 }

@@ -1,5 +1,5 @@
 import type kafkajs from 'kafkajs';
-import { describeConfigs } from './describe-topics.ts';
+import { askForEach, describeConfigs } from './describe-topics.ts';
 
 /** What the brokers report about the durability of a topic; undefined: not reported. */
 export type SafetyReading = {
@@ -121,31 +121,4 @@ async function fewestReplicas(admin: kafkajs.Admin, topics: readonly string[]): 
       Math.min(...partitions.map(({ replicas }) => replicas.length)),
     ]),
   );
-}
-
-/** If the brokers deny one topic, the request for all fails: then each topic is asked for alone. */
-async function askForEach<T>(
-  topics: readonly string[],
-  ask: (topics: readonly string[]) => Promise<Map<string, T>>,
-): Promise<Map<string, T | Error>> {
-  try {
-    return await ask(topics);
-  } catch (error) {
-    if (!isOfTopic(error)) throw error;
-  }
-  const answers = new Map<string, T | Error>();
-  for (const topic of topics) {
-    const answer = await ask([topic]).then((found) => found.get(topic), onlyOfTopic);
-    if (answer !== undefined) answers.set(topic, answer);
-  }
-  return answers;
-}
-
-/** Whether the brokers answered with an error: their error codes have a name. */
-const isOfTopic = (error: unknown): error is Error =>
-  error instanceof Error && typeof (error as Error & { type?: unknown }).type === 'string';
-
-function onlyOfTopic(error: unknown): Error {
-  if (!isOfTopic(error)) throw error;
-  return error;
 }

@@ -76,6 +76,12 @@ describe('the limits of topics', () => {
     await publisher.stop();
   });
 
+  it('are read where another topic is missing', async () => {
+    const limits = createTopicLimits(kafka.client, [`${topic}-missing`, topic], systemClock);
+    await limits.renew();
+    expect(limits.of(topic)).toBe(LIMIT);
+  });
+
   it('refuse nothing that the broker accepts, and pass nothing that is far above', async () => {
     const limits = createTopicLimits(kafka.client, [topic], systemClock);
     await until('the limit is known', async () => {
