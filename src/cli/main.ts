@@ -16,7 +16,8 @@ routeWarnings((warning) => note(visible(`${warning.name}: ${warning.message}`)))
 process.on('uncaughtException', fail);
 const controller = new AbortController();
 // By default a second signal ends the process at once.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
+const interrupt = () => controller.abort(new Error('interrupted'));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt);
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') fail(error);

@@ -7,6 +7,7 @@ import { checkTopics } from '../kafka/admin/watch-safety.ts';
 import { type OffsetRange, openRanges, type RangeReader } from '../kafka/consume/range-reader.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import type { BodyStore } from '../object-store/body-store.ts';
+import { orAborted } from '../runtime/or-aborted.ts';
 import { type DeadLetterPosition, type DeadLetterRecord, positionText } from './dead-letter-record.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { type DeadLetterFilter, parseFilter } from './filter.ts';
@@ -38,14 +39,16 @@ export type BodyAccess = {
   readonly sealingKeys: SealingKeys | undefined;
 };
 
+/** @param opening ends the wait for brokers that have not answered yet */
 export async function openDeadLetterTopic(
   kafka: KafkaAccess,
   prefix: string,
   { bodies, sealingKeys }: BodyAccess,
+  opening = new AbortController().signal,
 ): Promise<DeadLetterTopic> {
   const topic = topicName(prefix, OWN_TOPICS.deadLetter);
-  await checkTopics(kafka.client, [topic]);
-  const reader = await openRanges({ ...kafka, topic });
+  await orAborted(checkTopics(kafka.client, [topic]), opening);
+  const reader = await openRanges({ ...kafka, topic, opening });
   const openOne = (body: Buffer | Error | undefined, headers: DeadLetter['headers']) => {
     try {
       return Buffer.isBuffer(body) ? openBody(sealingKeys, headers, body) : body;

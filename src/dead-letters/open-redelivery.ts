@@ -16,6 +16,7 @@ import { missingTopics, withAdmin } from '../kafka/admin/describe-topics.ts';
 import { checkTopics } from '../kafka/admin/watch-safety.ts';
 import { type KafkaAccess, LARGE_RECORDS, openPublisher, UNOBSERVED } from '../kafka/open-kafka.ts';
 import type { BodyStore } from '../object-store/body-store.ts';
+import { orAborted } from '../runtime/or-aborted.ts';
 import { openKeyring } from '../subscriptions/open-keyring.ts';
 
 /** Publishes deliveries of the dead-letter topic or of a spool: as ingress does, by the same variables. */
@@ -59,7 +60,7 @@ export type RedeliveryDeps = {
   readonly commandTopics?: readonly string[];
   /** Tells the operator what limits the redelivery, a sentence each. */
   readonly note: (line: string) => void;
-  /** Ends the wait for the subscriptions. */
+  /** Ends the wait for the brokers and for the subscriptions. */
   readonly signal: AbortSignal;
 };
 
@@ -75,7 +76,8 @@ export async function openRedelivery(deps: RedeliveryDeps): Promise<Redelivery> 
   const { subscription } = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
   const ids = await resolveSchemaIds(registry, prefix, [...events.registered, subscription]);
   const routes = createEventRoutes(events, prefix, ids);
-  await checkTopics(kafka.client, [...deliveryTopics(routes, prefix), stateTopic]);
+  const topics = [...deliveryTopics(routes, prefix), stateTopic];
+  await orAborted(checkTopics(kafka.client, topics), deps.signal);
   // Deliveries are redriven without them.
   const missing = await withAdmin(kafka.client, (admin) => missingTopics(admin, wanted));
   const commandTopics = wanted.filter((topic) => !missing.includes(topic));

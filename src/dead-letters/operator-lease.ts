@@ -2,6 +2,7 @@ import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { checkTopics } from '../kafka/admin/watch-safety.ts';
 import { acquireLeaderLease, type HeldLease } from '../kafka/consume/leader-lease.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
+import { orAborted } from '../runtime/or-aborted.ts';
 
 /**
  * The right to redrive or dismiss: two redrives at once would publish everything twice.
@@ -14,7 +15,7 @@ export async function acquireOperatorLease(
   signal: AbortSignal,
 ): Promise<HeldLease> {
   const topic = topicName(prefix, OWN_TOPICS.deadLetter);
-  await checkTopics(kafka.client, [topic]);
+  await orAborted(checkTopics(kafka.client, [topic]), signal);
   const group = { groupId: `${topic}.redrive`, topic, clock: kafka.clock };
   const lease = await acquireLeaderLease({ kafka: kafka.client, ...group, signal });
   if ('holder' in lease)

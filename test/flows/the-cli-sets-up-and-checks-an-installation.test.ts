@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { newId } from '../../src/crypto/ids.ts';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
-import { cli, cliJson } from '../support/cli.ts';
+import { cli, cliJson, cliUntil } from '../support/cli.ts';
 import { setTopicConfig, topicConfig, untilTopicHas } from '../support/topic-config.ts';
+import { asAdmin } from '../support/topic-reader.ts';
 import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
 import { writeRecords } from '../support/write-records.ts';
@@ -36,6 +37,22 @@ describe('hookline topics', () => {
     expect(rows.map(({ topic }) => topic)).toContain(fixture.topic('payment-status'));
     expect((await cli(fixture.env, 'topics', 'plan', '--partitions', '4')).exitCode).toBe(0);
     expect((await cli(fixture.env, 'topics', 'apply', '--partitions', '4')).exitCode).toBe(0);
+  });
+
+  it('that are interrupted while they are applied say that some may be made, and how to see which', async () => {
+    const env = { ...fixture.env, TOPIC_PREFIX: `${fixture.env.TOPIC_PREFIX}-interrupted` };
+    const interrupt = new AbortController();
+    const applied = cliUntil(interrupt.signal, env, 'topics', 'apply');
+    const isMade = (topics: string[]) => topics.some((topic) => topic.startsWith(`${env.TOPIC_PREFIX}.`));
+    await asAdmin(env, (admin) => until('one is made', async () => isMade(await admin.listTopics())));
+    interrupt.abort(new Error('interrupted'));
+    expect(await applied).toMatchObject({
+      exitCode: 1,
+      out: '',
+      notes: expect.stringContaining(
+        'interrupted; topics may have been created or changed: "hookline topics plan" shows what is left to do',
+      ),
+    });
   });
 
   it('says of topics that the doctor calls a fault what is wrong, and shows the partitions that they have', async () => {

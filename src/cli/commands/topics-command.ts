@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
 import type { TopicSpec } from '../../kafka/admin/topic-specs.ts';
 import { applyTopics, countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
 import { collect, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
@@ -56,7 +57,8 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
   };
   const config = loadConfig(shell, ...CLI_GROUPS, ...TOPIC_GROUPS);
   const { minInsyncReplicas } = config.durability;
-  return withAdmin(connectKafka(config).client, async (admin) => {
+  let isChanging = false;
+  const work = withAdmin(connectKafka(config).client, async (admin) => {
     const brokers = await countBrokers(admin);
     const replicationFactor = Math.min(wanted.replicas, brokers);
     if (replicationFactor < wanted.replicas) {
@@ -72,15 +74,24 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
     const specs = only(options.topic, topicsOf(config, { partitions: wanted.partitions, replicationFactor }));
     const allowDataLoss = options.allowDataLoss === true;
     const plans = await planTopics(admin, specs, { allowDataLoss, minInsyncReplicas });
+    shell.signal.throwIfAborted();
+    isChanging = apply;
     if (apply) await applyTopics(admin, plans);
-    printRows(
-      shell,
-      options.json === true,
-      plans.map((plan) => row(plan, apply)),
-    );
-    const isLeft = plans.some(({ action, isRefused }) => isRefused || (!apply && action !== 'none'));
-    return isLeft ? 1 : 0;
+    return plans;
   });
+  const plans = await orAborted(work, shell.signal).catch((error) => {
+    if (!shell.signal.aborted || !isChanging) throw error;
+    throw new Error(
+      'interrupted; topics may have been created or changed: "hookline topics plan" shows what is left to do',
+    );
+  });
+  printRows(
+    shell,
+    options.json === true,
+    plans.map((plan) => row(plan, apply)),
+  );
+  const isLeft = plans.some(({ action, isRefused }) => isRefused || (!apply && action !== 'none'));
+  return isLeft ? 1 : 0;
 }
 
 function only(names: readonly string[] | undefined, specs: readonly TopicSpec[]): readonly TopicSpec[] {

@@ -4,6 +4,7 @@ import { acquireOperatorLease } from '../../dead-letters/operator-lease.ts';
 import type { DeadLetterOutcome } from '../../dead-letters/redrive-one.ts';
 import { selectDue } from '../../dead-letters/select-due.ts';
 import { type KafkaAccess, openPublisher, UNOBSERVED } from '../../kafka/open-kafka.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import type { Config } from '../shell/connections.ts';
 import { type DlqRun, PUBLISH_DEADLINE_MS } from './run-redrive.ts';
 
@@ -20,12 +21,16 @@ export async function runDismiss(
   try {
     const lease = isDry ? null : await acquireOperatorLease(kafka, prefix, shell.signal);
     opened.defer(() => lease?.release());
-    const topic = await openDeadLetterTopic(kafka, prefix, { bodies: undefined, sealingKeys: undefined });
+    const noBodies = { bodies: undefined, sealingKeys: undefined };
+    const topic = await openDeadLetterTopic(kafka, prefix, noBodies, shell.signal);
     opened.defer(() => topic.stop());
     const publisher = openMarkerPublisher(kafka, topic.topic);
     opened.defer(() => publisher.stop());
     lease?.signal.addEventListener('abort', () => publisher.abandon());
-    const selection = selectDue(await topic.all(filter), filter, { limit, foreign: true });
+    const selection = selectDue(await orAborted(topic.all(filter), shell.signal), filter, {
+      limit,
+      foreign: true,
+    });
     onSelected(selection);
     const outcomes = await dismissAll(selection.due, {
       ...{ dismissal, dryRun: isDry, rate, deadLetterTopic: topic.topic },

@@ -6,6 +6,7 @@ import { redriveAll } from '../../dead-letters/redrive-all.ts';
 import { type DeadLetterOutcome, dryRun } from '../../dead-letters/redrive-one.ts';
 import { type Due, selectDue } from '../../dead-letters/select-due.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import {
   type Config,
   connectBodyStore,
@@ -43,14 +44,14 @@ export async function runRedrive(
     opened.defer(() => lease?.release());
     const bodies = await connectBodyStore(config);
     const sealingKeys = readSealingKeys(config.subscriptions.sealingKeyFile);
-    const topic = await openDeadLetterTopic(kafka, prefix, { bodies, sealingKeys });
+    const topic = await openDeadLetterTopic(kafka, prefix, { bodies, sealingKeys }, shell.signal);
     opened.defer(() => topic.stop());
     const redelivery = await connectRedelivery(shell, config, kafka, {
       publishDeadlineMs: PUBLISH_DEADLINE_MS,
     });
     opened.defer(() => redelivery.stop());
     lease?.signal.addEventListener('abort', () => redelivery.abandon());
-    const selection = selectDue(await topic.all(filter), filter, { again, limit });
+    const selection = selectDue(await orAborted(topic.all(filter), shell.signal), filter, { again, limit });
     onSelected(selection);
     const outcomes = await redriveAll(selection.due, {
       topic,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { ConfigError } from '../../config/env.ts';
 import { hasCode } from '../../core/errors.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import { type Check, type Finding, failure, fault } from '../shell/finding.ts';
 import { printRows } from '../shell/print-rows.ts';
 import type { ExitCode, Run, Shell } from '../shell/shell.ts';
@@ -31,9 +32,8 @@ export function addDoctorCommand(program: Command, shell: Shell, run: Run): void
 }
 
 async function runChecks(shell: Shell, json: boolean): Promise<ExitCode> {
-  const results = await Promise.all(
-    Object.entries(CHECKS).map(([name, check]) => orFault(name, check, shell)),
-  );
+  const checks = Object.entries(CHECKS).map(([name, check]) => orFault(name, check, shell));
+  const results = await orAborted(Promise.all(checks), shell.signal);
   const findings = [...new Map(results.flat().map((finding) => [JSON.stringify(finding), finding])).values()];
   printRows(shell, json, findings);
   const faults = findings.filter((finding) => finding.state === 'FAULT').length;

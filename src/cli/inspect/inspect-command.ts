@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { createWriterReader, isRegistryUnavailable, type RecordReader } from '../../avro/record-reader.ts';
 import { HooklineError } from '../../core/errors.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import { CLI_GROUPS, connectKafka, connectRegistry, loadConfig } from '../shell/connections.ts';
 import { createMask, REVEAL_HELP } from '../shell/mask.ts';
 import { ifGiven, wholeNumber } from '../shell/option-values.ts';
@@ -42,11 +43,12 @@ async function inspect(shell: Shell, wanted: string, options: Options): Promise<
   const describe = describers(read, mask);
   const found: Found[] = [];
   const { prefix } = config.topics;
-  const topics = await topicsToSearch(kafka, prefix, commandTopics);
+  const topics = await orAborted(topicsToSearch(kafka, prefix, commandTopics), shell.signal);
   if (![...topics.keys()].some((topic) => topic.startsWith(`${prefix}.`)))
     throw new HooklineError('TOPICS_MISSING', `none begins with ${prefix}., as TOPIC_PREFIX says`);
   for (const [topic, kind] of topics) {
-    const { latest, earlier } = await searchTopic(kafka, topic, { wanted, describe: describe[kind], limit });
+    const searched = searchTopic(kafka, topic, { wanted, describe: describe[kind], limit });
+    const { latest, earlier } = await orAborted(searched, shell.signal);
     found.push(...latest);
     if (earlier > 0) shell.note(`${topic} has ${earlier} earlier record(s) about it: --limit shows more`);
   }

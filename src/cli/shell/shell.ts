@@ -11,7 +11,7 @@ export type Shell = {
   readonly write: (bytes: Buffer) => Promise<void>;
   /** Prints a line on standard error: progress and advice, which do not belong into a pipe. */
   readonly note: (line: string) => void;
-  /** Aborted by Ctrl-C. */
+  /** Aborted by Ctrl-C. Its reason is an error that says so. */
   readonly signal: AbortSignal;
   /** Width of the terminal; undefined if standard output is a file or a pipe. */
   readonly columns?: number | undefined;

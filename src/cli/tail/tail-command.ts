@@ -5,6 +5,7 @@ import { topicName } from '../../core/names.ts';
 import { missingTopics, withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import {
   CLI_GROUPS,
   type Config,
@@ -57,7 +58,7 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   const begin = beginning(options);
   const config = loadConfig(shell, ...CLI_GROUPS, 'bodyStore', 'commands');
   const kafka = connectKafka(config);
-  const topic = await findTopic(kafka, config.topics.prefix, given);
+  const topic = await orAborted(findTopic(kafka, config.topics.prefix, given), shell.signal);
   const mask = createMask(config, options.reveal === true);
   await using bodies = await openBodies(config, options);
   const read = createWriterReader(connectRegistry(config));
@@ -67,8 +68,8 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   let shown = 0;
   let unread = 0;
   const reading = watchReadErrors(shell, topic);
-  const follower = await followTopic({
-    ...{ openTopic: kafka.openTopic, clock: kafka.clock, topic },
+  const following = followTopic({
+    ...{ openTopic: kafka.openTopic, clock: kafka.clock, topic, opening: shell.signal },
     ...begin,
     onBrokenOff: reading.onError,
     onRecord: async (record) => {
@@ -83,6 +84,7 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
       if (shown >= limit) end.resolve();
     },
   });
+  const follower = await orAborted(following, shell.signal);
   shell.note(`following ${topic}; Ctrl-C ends`);
   const reader = new AbortController();
   // Nothing on standard output shows that it waits: all is read, and maybe nothing matched.

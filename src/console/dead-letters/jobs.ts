@@ -152,6 +152,8 @@ export class Jobs {
         failures: outcomeRows(outcomes.filter(isNotAsAsked).slice(0, MAX_FAILURES)),
       });
     } catch (error) {
+      // Interrupted before it had anything to do.
+      if (error === signal.reason) return change({ status: 'stopped' });
       change({ status: 'failed' });
       note((error as Error).message);
     } finally {

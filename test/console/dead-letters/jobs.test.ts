@@ -84,9 +84,15 @@ it('lets a job end when it is interrupted, and at the stop', async () => {
   jobs.interrupt('another');
   jobs.interrupt('job-1');
   expect(await first.promise).toMatchObject({ status: 'stopped', done: 1 });
+  const early = Promise.withResolvers<Job>();
+  const reading = ({ signal }: JobReport) =>
+    new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  jobs.start(ORDER, reading, async (last) => early.resolve(last));
+  jobs.interrupt('job-2');
+  expect(await early.promise).toMatchObject({ status: 'stopped', notes: [] });
   jobs.start(ORDER, untilAborted, async () => {});
   await jobs.stop();
-  expect(jobs.get('job-2')?.status).toBe('stopped');
+  expect(jobs.get('job-3')?.status).toBe('stopped');
 });
 
 it('says failed of what the brokers ended, and shows what was done', async () => {
