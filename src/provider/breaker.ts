@@ -1,4 +1,4 @@
-import { hasCode } from '../core/errors.ts';
+import { hasCode, textWithCode } from '../core/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Outcome, ProviderCall } from './call-provider.ts';
 
@@ -40,7 +40,7 @@ export function createBreaker(deps: {
       note(isUnavailable(outcome) ? outcome.why : null);
       return outcome;
     } catch (error) {
-      if (hasCode(error, 'TOKEN_UNAVAILABLE')) note((error as Error).message);
+      if (hasNoToken(error)) note(textWithCode(error));
       throw error;
     }
   };
@@ -68,7 +68,7 @@ export function createBreaker(deps: {
   const probe = () =>
     deps.call({ method: 'GET', path: '/subscriptions' }).then(
       (outcome) => !isUnavailable(outcome),
-      (error) => !hasCode(error, 'TOKEN_UNAVAILABLE'),
+      (error) => !hasNoToken(error),
     );
   const probeUntilAvailable = async () => {
     for (;;) {
@@ -101,6 +101,9 @@ export function createBreaker(deps: {
 
 /** No answer, or one that a provider in trouble gives; a refusal, however often it comes, is an answer. */
 const isUnavailable = ({ judgement }: Outcome) => judgement === 'unknown';
+
+/** No request can be sent, whichever it is: the token endpoint does not answer, or there is no JWT for it. */
+const hasNoToken = (error: unknown) => hasCode(error, 'TOKEN_UNAVAILABLE', 'JWT_UNAVAILABLE');
 
 const notSent = (why: string): Outcome => ({
   ...{ judgement: 'later', status: null, body: undefined, retryAfterMs: null, notSent: true },

@@ -118,13 +118,18 @@ describe('the breaker', () => {
     await breaker.stop();
   });
 
-  it('counts a token that does not come', async () => {
-    const { service, breaker, fail } = open();
-    service.end = new HooklineError('TOKEN_UNAVAILABLE');
-    await fail();
-    expect(service.changes).toHaveLength(1);
-    await breaker.stop();
-  });
+  it.each(['TOKEN_UNAVAILABLE', 'JWT_UNAVAILABLE'] as const)(
+    'counts a token that does not come, and names the code: %s',
+    async (code) => {
+      const { service, breaker, fail } = open();
+      service.end = new HooklineError(code);
+      await fail();
+      expect(service.changes).toEqual([expect.stringContaining(`${code}: `)]);
+      service.end = outcome('done');
+      expect(await breaker.call(patience(60_000))).toMatchObject({ judgement: 'done' });
+      await breaker.stop();
+    },
+  );
 
   it('lets calls wait, and go on when the service is back, sending nothing for them meanwhile', async () => {
     const { service, breaker, fail } = open();

@@ -140,7 +140,7 @@ function checkCommands(facts: Facts): void {
     facts.add(
       'act',
       'The provider does not answer: commands wait.',
-      'None has failed. See the status page of the provider.',
+      "None has failed. Control's log says why: see the status page of the provider, or whether control has its JWT.",
       'hookline doctor',
     );
   else if (facts.grown('hookline_provider_requests_total', TOKEN_REFUSED) > 0)

@@ -78,6 +78,13 @@ function sandboxTable(): string {
   return markdown(['variable', 'default', 'what it is'], rows);
 }
 
+/** What keeps a process from being ready; it logs the others alone, and some end it. */
+const IN_READINESS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  ...(['KAFKA_UNAVAILABLE', 'KAFKA_REFUSED', 'PLAINTEXT_CREDENTIALS', 'CREDENTIALS_INVALID'] as const),
+  ...(['ACCESS_TOKEN_REFUSED', 'ACCESS_TOKEN_UNAVAILABLE', 'TOPICS_UNSAFE', 'TOPICS_MISSING'] as const),
+  ...(['SCHEMA_NOT_REGISTERED', 'REGISTRY_REFUSED', 'REGISTRY_UNAVAILABLE'] as const),
+]);
+
 /** Every row of the error table: what a webhook is answered, what a command's result says. */
 function errorTable(): string {
   const rows = (Object.keys(ERRORS) as ErrorCode[]).map((name) => {
@@ -95,7 +102,7 @@ function errorTable(): string {
     ];
     return [
       code(name),
-      seen.filter(Boolean).join('; ') || 'log, readiness',
+      seen.filter(Boolean).join('; ') || (IN_READINESS.has(name) ? 'log, readiness' : 'log'),
       row.retryable ? 'yes' : 'no',
       row.text,
     ];
