@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type kafkajs from 'kafkajs';
+import { HooklineError } from '../../core/errors.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
+import { missingTopics } from './describe-topics.ts';
 
 /** Polls the lag of a consumer group. */
 export type LagWatch = { stop(): Promise<void> };
@@ -28,10 +30,10 @@ export function watchLag(deps: LagWatchDeps): LagWatch {
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
   let polling: Promise<void> = Promise.resolve();
-  const pollTopic = async (topic: string) => {
+  const ask = async (work: () => Promise<void>) => {
     try {
       await admin.connect();
-      await reportLag(admin, topic, deps);
+      await work();
     } catch (error) {
       if (isStopped) return;
       deps.onFailure(error);
@@ -41,7 +43,15 @@ export function watchLag(deps: LagWatchDeps): LagWatch {
     }
   };
   const poll = async () => {
-    for (const topic of deps.topics) if (!isStopped) await pollTopic(topic);
+    // kafkajs asks for the offsets of a missing topic for ten seconds, in which the others wait.
+    let existing: readonly string[] = [];
+    await ask(async () => {
+      const missing = await missingTopics(admin, deps.topics);
+      existing = deps.topics.filter((topic) => !missing.includes(topic));
+      if (missing.length > 0 && !isStopped)
+        deps.onFailure(new HooklineError('TOPICS_MISSING', missing.join(', ')));
+    });
+    for (const topic of existing) if (!isStopped) await ask(() => reportLag(admin, topic, deps));
     if (!isStopped) timer = setTimeout(begin, intervalMs);
   };
   const begin = () => {
