@@ -41,7 +41,11 @@ export function addCommandCommand(program: Program, shell: Shell, run: Run): voi
       'full name of the command topic; {TOPIC_PREFIX}.commands by default, or the one of COMMAND_TOPICS that takes the ref',
     )
     .option('--wait', 'waits for the result; exit code 1 unless it is SUCCEEDED')
-    .option('--timeout <seconds>', 'how long --wait waits', '60')
+    .option(
+      '--timeout <seconds>',
+      'how long --wait waits; a command may take COMMAND_DEADLINE_MS of control',
+      '60',
+    )
     .option('--json', 'print JSON')
     .action(run((type: CommandType, options: Options) => sendCommand(shell, type, options)));
 }

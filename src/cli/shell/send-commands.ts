@@ -42,8 +42,8 @@ export async function awaitResults(
     throw shell.signal.aborted ? new Error('interrupted; nothing was sent') : error;
   });
   const interrupted = () => {
-    for (const one of waiting.values())
-      one.reject(new Error('interrupted; commands that were sent are still executed'));
+    for (const [commandId, one] of waiting)
+      one.reject(new Error(`interrupted; a command that was sent is still executed: ${howToSee(commandId)}`));
   };
   shell.signal.addEventListener('abort', interrupted);
   const timers = new Set<NodeJS.Timeout>();
@@ -57,7 +57,7 @@ export async function awaitResults(
       const timedOut = () =>
         one.reject(
           new Error(
-            `no result within ${seconds} s: check that control is running and that COMMAND_TOPICS of control has this topic`,
+            `no result within ${seconds} s: it may still come, as a command may take COMMAND_DEADLINE_MS of control (10 min by default); do not send it again: ${howToSee(commandId)}, and --timeout waits longer; if none comes, check that control is running and that COMMAND_TOPICS of control has this topic`,
           ),
         );
       timers.add(setTimeout(timedOut, timeoutMs));
@@ -71,6 +71,9 @@ export async function awaitResults(
     },
   };
 }
+
+const howToSee = (commandId: string) =>
+  `"hookline tail ${OWN_TOPICS.results} --from-beginning --key ${commandId} --limit 1" shows its result`;
 
 /**
  * Refuses a topic that Hookline writes itself: what reads events, or the state, would find a command there.
