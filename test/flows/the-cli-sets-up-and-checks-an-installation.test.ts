@@ -169,7 +169,7 @@ describe('hookline doctor', () => {
     ],
     ['no token', { PROVIDER_AUTH_URL: 'http://127.0.0.1:9' }, 'token', 'PROVIDER_AUTH_URL'],
     ['a wrong JWT', { PROVIDER_JWT_FILE: 'JWT' }, 'token', 'the JWT'],
-    ['no configuration', { KAFKA_BROKERS: undefined }, 'configuration', 'set the variable'],
+    ['no configuration', { KAFKA_BROKERS: undefined }, 'configuration', 'set or correct the variable'],
   ] as [string, Record<string, string | undefined>, string, string][])(
     'names the remedy for %s, and ends with 1',
     async (_, env, check, remedy) => {

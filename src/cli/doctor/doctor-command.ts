@@ -47,7 +47,7 @@ async function orFault(name: string, check: Check, shell: Shell): Promise<Findin
     return await check(shell);
   } catch (error) {
     if (error instanceof ConfigError) {
-      return error.faults.map((finding) => fault('configuration', finding, 'set the variable'));
+      return error.faults.map((finding) => fault('configuration', finding, 'set or correct the variable'));
     }
     // Several checks read the schema files: the same finding from each is printed once.
     if (hasCode(error, 'SCHEMA_INVALID')) {
