@@ -65,6 +65,11 @@ describe('a sealed body', () => {
     expect(splitSealed(layoutOf('iv16.tag16.ciphertext'), Buffer.alloc(31))).toBeNull();
   });
 
+  it('as text may have white space around it', () => {
+    for (const form of ['hex', 'base64'] as const)
+      expect(decodeSealed(form, Buffer.from(`\r\n ${message.toString(form)}\n`))).toEqual(message);
+  });
+
   it('of any bytes never throws and never opens, in any layout', () => {
     const layouts = vectors.cases
       .map(({ layout }) => layoutOf(layout))
@@ -81,7 +86,11 @@ describe('a sealed body', () => {
     const layout = layoutOf('json');
     expect(isEnvelope(layout, { iv: 1, tag: 2, data: 3 })).toBe(true);
     expect(isEnvelope(layout, { iv: 1, tag: 2 })).toBe(false);
-    expect(readEnvelope(layout, { iv: 'AA==', tag: 'AA==', data: 5 })).toBeNull();
+    const whole = { iv: 'AA==', tag: 'AA==', data: 'AA==' };
+    expect(readEnvelope(layout, whole)).not.toBeNull();
+    for (const name of Object.keys(whole))
+      for (const value of [5, null, undefined])
+        expect(readEnvelope(layout, { ...whole, [name]: value }), `${name} ${value}`).toBeNull();
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('iv', 'tag', 'data', 'x'), fc.jsonValue()), (object) => {
         const pieces = readEnvelope(layout, object as Record<string, unknown>);

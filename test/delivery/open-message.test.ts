@@ -89,20 +89,20 @@ describe('the message of a delivery', () => {
   });
 
   it.each(['payload/iv12.ciphertext.tag16:base64', 'payload/json'])(
-    'of other bytes than UTF-8 around what is sealed is never rewritten (%s)',
+    'of other bytes than UTF-8 around what is sealed, or in it, is never rewritten (%s)',
     (layout) => {
       const sealed = vectors.cases.find((one) => one.layout === layout);
       if (!sealed) throw new Error('no such vector');
       const body = fromBase64(sealed.body);
-      const at = body.indexOf('{') + 1;
-      const odd = Buffer.concat([
-        body.subarray(0, at),
-        Buffer.from('"y":"\xff",', 'latin1'),
-        body.subarray(at),
-      ]);
-      expect(() => openMessage(verified(odd, 'json'), deliveryParts({ layout }))).toThrow(
-        expect.objectContaining({ code: 'UNPARSABLE' }),
-      );
+      const inserted = (at: number, bytes: string) =>
+        Buffer.concat([body.subarray(0, at), Buffer.from(bytes, 'latin1'), body.subarray(at)]);
+      const around = inserted(body.indexOf('{') + 1, '"y":"\xff",');
+      // Base64 is decoded without it.
+      const within = inserted(body.lastIndexOf('="'), '\xff');
+      for (const odd of [around, within])
+        expect(() => openMessage(verified(odd, 'json'), deliveryParts({ layout }))).toThrow(
+          expect.objectContaining({ code: 'UNPARSABLE' }),
+        );
     },
   );
 
