@@ -3,7 +3,8 @@ import { HooklineError } from '../../src/core/errors.ts';
 import { leaseOf } from '../../src/core/lease.ts';
 import { createBreaker } from '../../src/provider/breaker.ts';
 import type { Outcome, ProviderRequest } from '../../src/provider/call-provider.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
+import { type Clock, systemClock } from '../../src/runtime/clock.ts';
+import { manualClock } from '../support/manual-clock.ts';
 import { until } from '../support/until.ts';
 
 const outcome = (judgement: Outcome['judgement']): Outcome => ({
@@ -16,26 +17,28 @@ const patience = (leftMs: number, signal = new AbortController().signal) => ({
 });
 
 /** A breaker before a service that is unavailable until told otherwise. */
-function open() {
+function open({ clock = systemClock as Clock, probeAfterMs = [20] } = {}) {
   const service: {
     end: Outcome | Error;
     /** What the list is answered, where that is something else. */
     list?: Outcome | Promise<Outcome> | undefined;
     asked: string[];
+    patience: (number | undefined)[];
     changes: (string | null)[];
   } = {
-    ...{ end: outcome('unknown'), asked: [], changes: [] },
+    ...{ end: outcome('unknown'), asked: [], patience: [], changes: [] },
   };
   const breaker = createBreaker({
-    call: async ({ method }: ProviderRequest) => {
+    call: async ({ method, patience: given }: ProviderRequest) => {
       service.asked.push(method);
+      if (method !== 'GET') service.patience.push(given?.leftMs);
       if (method === 'GET' && service.list) return service.list;
       if (service.end instanceof Error) throw service.end;
       return service.end;
     },
     onChange: (why) => service.changes.push(why),
-    clock: systemClock,
-    probeAfterMs: [20],
+    clock,
+    probeAfterMs,
   });
   const fail = async (times = 5) => {
     for (let n = 0; n < times; n++) await breaker.call(CHANGE).catch(() => {});
@@ -160,6 +163,38 @@ describe('the breaker', () => {
     stopping.abort();
     await expect(call).rejects.toMatchObject({ name: 'AbortError' });
     await breaker.stop();
+  });
+
+  it('gives a call what is left of its time behind the wait for the service', async () => {
+    const clock = manualClock();
+    const { service, breaker, fail } = open({ clock });
+    service.end = outcome('done');
+    await breaker.call(patience(1_000));
+    service.end = outcome('unknown');
+    await fail();
+    const waiting = breaker.call(patience(1_000));
+    service.end = outcome('done');
+    await clock.advance(20);
+    await waiting;
+    expect([service.patience.at(0), service.patience.at(-1)]).toEqual([1_000, 980]);
+  });
+
+  it('looks as seldom as its last pause says, however long the service does not answer', async () => {
+    const clock = manualClock();
+    const { service, breaker, fail } = open({ clock, probeAfterMs: [10, 30] });
+    await fail();
+    const looks = () => service.asked.filter((method) => method === 'GET').length;
+    const atOpening = looks();
+    await clock.advance(10 + 30 + 30 + 30);
+    expect(looks() - atOpening).toBe(4);
+    await breaker.stop();
+  });
+
+  it('stays closed where no request was made for another reason than a token that does not come', async () => {
+    const { service, fail } = open();
+    service.end = new HooklineError('TOKEN_REFUSED');
+    await fail(10);
+    expect([service.asked.includes('GET'), service.changes]).toEqual([false, []]);
   });
 
   it('ends its looking when it is stopped', async () => {

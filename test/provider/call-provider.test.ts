@@ -1,5 +1,11 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { leaseOf } from '../../src/core/lease.ts';
+import { createProviderCall } from '../../src/provider/call-provider.ts';
+import { type Clock, systemClock } from '../../src/runtime/clock.ts';
+import type { HttpRequest } from '../../src/runtime/http-client.ts';
+import type { TokenSource } from '../../src/tokens/token-source.ts';
+import { manualClock } from '../support/manual-clock.ts';
 import { openProviderHarness } from '../support/provider-harness.ts';
 import { serve } from '../support/serve.ts';
 
@@ -105,6 +111,53 @@ describe('a call of the provider', () => {
     await expect(harness.call(list)).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
     expect(await harness.logged('list')).toEqual([]);
   });
+});
+
+describe('a call with little time', () => {
+  /** Calls in the time that is left, and what the HTTP client is told. */
+  function open(error?: Error, clock: Clock = systemClock) {
+    const sent: HttpRequest[] = [];
+    const call = createProviderCall({
+      ...{ clock, baseUrl: 'https://provider.example', onRequest() {} },
+      tokens: { get: async () => 'token', reject() {} } as unknown as TokenSource,
+      http: {
+        async send(request) {
+          sent.push(request);
+          if (error) throw error;
+          return { status: 200, body: '[]', retryAfter: undefined };
+        },
+        async stop() {},
+      },
+    });
+    return { call, sent };
+  }
+  const lease = leaseOf(new AbortController().signal);
+
+  it('waits no longer than that, and a change otherwise longer than a list, which may be larger', async () => {
+    const { call, sent } = open(undefined, manualClock());
+    await call(list);
+    await call({ method: 'DELETE', path: '/subscription/x' });
+    await call({ method: 'DELETE', path: '/subscription/x', patience: { leftMs: 700, lease } });
+    expect(sent.map(({ timeoutMs, maxAnswerBytes }) => [timeoutMs, maxAnswerBytes])).toEqual([
+      [10_000, 8 * 1024 * 1024],
+      [60_000, 256 * 1024],
+      [700, 256 * 1024],
+    ]);
+  });
+
+  it.each([
+    [700, 'TimeoutError', true],
+    [700, 'ECONNRESET', undefined],
+    [600_000, 'TimeoutError', undefined],
+  ])(
+    'of %i ms that ends with %s says whether it was waited for as long as usually',
+    async (leftMs, name, early) => {
+      const { call } = open(Object.assign(new Error('no answer'), { name }));
+      const outcome = await call({ method: 'POST', path: '/subscription', patience: { leftMs, lease } });
+      expect(outcome).toMatchObject({ judgement: 'unknown', status: null });
+      expect(outcome.timedOutEarly).toBe(early);
+    },
+  );
 });
 
 it('a change that a packed page answers is not known to be done', async () => {

@@ -4,7 +4,8 @@ import { HooklineError } from '../../../src/core/errors.ts';
 import { leaseOf } from '../../../src/core/lease.ts';
 import type { Outcome } from '../../../src/provider/call-provider.ts';
 import { DEFAULT_DIALECT } from '../../../src/provider/dialect.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
+import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
+import { manualClock } from '../../support/manual-clock.ts';
 import { until } from '../../support/until.ts';
 
 const outcome = (judgement: Outcome['judgement'], more: Partial<Outcome> = {}): Outcome => ({
@@ -13,7 +14,7 @@ const outcome = (judgement: Outcome['judgement'], more: Partial<Outcome> = {}): 
 });
 
 /** A session whose calls end in turn as told. */
-function open(ends: (Outcome | Error)[], deadlineMs = 60_000) {
+function open(ends: (Outcome | Error)[], deadlineMs = 60_000, clock: Clock = systemClock) {
   const stopping = new AbortController();
   const session = createCommandSession({
     call: async () => {
@@ -21,7 +22,7 @@ function open(ends: (Outcome | Error)[], deadlineMs = 60_000) {
       if (end instanceof Error) throw end;
       return end;
     },
-    clock: systemClock,
+    clock,
     dialect: DEFAULT_DIALECT,
     deadlineMs,
     lease: leaseOf(stopping.signal),
@@ -88,6 +89,51 @@ describe("a command's dealings with the provider", () => {
     await until('it was asked', () => ends.length === 0);
     stopping.abort();
     await expect(done).rejects.toMatchObject({ name: 'AbortError' });
+  });
+
+  it.each([
+    [429, 'later', false],
+    [502, 'unknown', true],
+  ] as const)(
+    'that are refused after %i say whether an earlier one may have had its effect',
+    async (status, judgement, isInDoubt) => {
+      const clock = { ...systemClock, sleep: async () => {} };
+      const { session } = open([outcome(judgement, { status }), outcome('refused')], 60_000, clock);
+      const refused = await session.untilDone(() => session.api.remove('x')).catch(({ message }) => message);
+      expect(refused).toContain('it is refused');
+      expect(refused.includes('may have had its effect')).toBe(isInDoubt);
+    },
+  );
+
+  it('count no request that was not sent', async () => {
+    const { session } = open([outcome('later', { notSent: true }), outcome('refused')]);
+    await session.api.remove('x');
+    expect(session.made().attempts).toBe(0);
+    await session.api.remove('x');
+    expect(session.made().attempts).toBe(1);
+  });
+
+  it('have a tenth of their time for the closing alone', async () => {
+    const clock = manualClock();
+    const { session } = open([outcome('done'), outcome('done')], 10_000, clock);
+    session.begin(leaseOf(new AbortController().signal));
+    await clock.advance(8_999);
+    await session.api.remove('x');
+    await clock.advance(1);
+    await expect(session.api.remove('x')).rejects.toMatchObject({ code: 'COMMAND_TIMED_OUT' });
+    await session.close(() => session.api.remove('x'));
+    await expect(session.api.remove('x')).rejects.toMatchObject({ code: 'COMMAND_TIMED_OUT' });
+  });
+
+  it('end at the deadline also in a process that was frozen over it, before any timer has run', () => {
+    let now = 0;
+    const { session } = open([], 10_000, { ...manualClock(), now: () => now });
+    const lease = session.begin(leaseOf(new AbortController().signal));
+    now = 9_999;
+    lease.check();
+    now = 10_000;
+    expect(() => lease.check()).toThrow(expect.objectContaining({ code: 'COMMAND_TIMED_OUT' }));
+    expect(lease.signal.aborted).toBe(false);
   });
 
   it('of the closing are counted, and leave the last answer what it was', async () => {

@@ -48,6 +48,13 @@ describe('the keys that a new subscription carries', () => {
     expect(rest).toEqual([]);
   });
 
+  it('are those of one without an encryption key for as long as they verify', () => {
+    const withoutOpener = (n: number, ageMs: number) => ({ ...earlier(n, ageMs), encryptionKey: undefined });
+    const [, verifying, ...rest] = carriedOver([withoutOpener(1, LIVE_MS - 1), withoutOpener(2, LIVE_MS)]);
+    expect(verifying).toMatchObject({ subscriptionId: 'id-1', signingSecret: 's-1' });
+    expect(rest).toEqual([]);
+  });
+
   it('are bounded: eight verify, a hundred open', () => {
     const all = carriedOver(Array.from({ length: 200 }, (_, n) => earlier(n, n)));
     expect(all).toHaveLength(100);
