@@ -1,5 +1,17 @@
+import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { encryptionKeyFault, newEncryptionKey, signingPartFault } from '../../src/crypto/keys.ts';
+import { encryptionKeyFault, HmacKey, newEncryptionKey, signingPartFault } from '../../src/crypto/keys.ts';
+
+it('an HMAC is that of Node’s own, whatever the lengths of the key and the body are', () => {
+  for (const length of [1, 63, 64, 65, 72, 200]) {
+    const bytes = Buffer.alloc(length, 'k');
+    for (const size of [0, 1, 64, 16 * 1024, 16 * 1024 + 1]) {
+      const body = Buffer.alloc(size, 'b');
+      const expected = createHmac('sha256', bytes).update(body).digest('hex');
+      expect(new HmacKey(bytes).digest(body), `key ${length}, body ${size}`).toBe(expected);
+    }
+  }
+});
 
 describe('the parts of keys', () => {
   it('of 36 printable characters can sign, of 32 can encrypt', () => {

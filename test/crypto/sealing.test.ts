@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { parseSealingKeys, seal, unseal } from '../../src/crypto/sealing.ts';
+import {
+  checksumOf,
+  isChecksum,
+  openRow,
+  parseSealingKeys,
+  rowKeysOf,
+  seal,
+  sealRow,
+  unseal,
+} from '../../src/crypto/sealing.ts';
 
 const keysOf = (text: string) => parseSealingKeys(Buffer.from(text)) ?? expect.fail('no keys');
 const hex = 'ab'.repeat(32);
@@ -58,5 +67,45 @@ describe('a sealed value', () => {
     }
     expect(unseal(keys, formOf('a'), sealed.subarray(0, 20))).toBeNull();
     expect(unseal(keys, formOf('a'), Buffer.alloc(0))).toBeNull();
+  });
+});
+
+describe('a sealed row of the spool', () => {
+  const [key = expect.fail()] = rowKeysOf(keysOf(hex));
+  const columns = Buffer.from('columns');
+
+  it('opens with its own key and columns alone, and where nothing of it was changed or cut', () => {
+    const { proof, body } = sealRow(key, columns, secret);
+    expect(body.includes('secret')).toBe(false);
+    expect(openRow(key, columns, proof, body)).toEqual(secret);
+    const [other = expect.fail()] = rowKeysOf(keysOf('cd'.repeat(32)));
+    expect(openRow(other, columns, proof, body)).toBeNull();
+    expect(openRow(key, Buffer.from('others'), proof, body)).toBeNull();
+    expect(openRow(key, columns, proof, body.subarray(1))).toBeNull();
+    for (const length of [0, 12, 16, 27])
+      expect(openRow(key, columns, proof.subarray(0, length), body)).toBeNull();
+    expect(openRow(key, columns, Buffer.concat([proof, proof]), body)).toBeNull();
+    for (let at = 0; at < proof.length; at++) {
+      const changed = Buffer.from(proof);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      expect(openRow(key, columns, changed, body), `byte ${at}`).toBeNull();
+    }
+  });
+
+  it('opens with an older key after a rotation, each key once and under its own id, the current one first', () => {
+    const [current, older = expect.fail(), ...more] = rowKeysOf(keysOf(`${'cd'.repeat(32)}\n${hex}`));
+    const { proof, body } = sealRow(key, columns, secret);
+    expect(openRow(older, columns, proof, body)).toEqual(secret);
+    expect(older.id).toBe(key.id);
+    expect(current?.id).not.toBe(key.id);
+    expect(more).toEqual([]);
+  });
+
+  it('is damaged, without a key, where its checksum is that of other bytes', () => {
+    const sum = checksumOf(columns, secret);
+    expect(isChecksum(sum, columns, secret)).toBe(true);
+    expect(isChecksum(sum, columns, Buffer.from('secreT'))).toBe(false);
+    expect(isChecksum(sum, Buffer.from('others!'), secret)).toBe(false);
+    expect(isChecksum(sum.subarray(0, 31), columns, secret)).toBe(false);
   });
 });

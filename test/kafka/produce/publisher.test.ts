@@ -389,6 +389,27 @@ describe('a publisher', () => {
     expect(cluster.destroyed).toContain(cluster.opened - 1);
   });
 
+  it('rejects what waits for the partitions of its topic when it is stopped', async () => {
+    cluster.unknownTopic = true;
+    const ends = settled(publisher.publish(outgoing('k', 'v'), 60_000));
+    await vi.advanceTimersByTimeAsync(200);
+    await publisher.stop();
+    expect(await ends).toMatchObject({ status: 'rejected', reason: { code: 'PUBLISHER_CLOSED' } });
+  });
+
+  it.each(['retry', 'unknown'] as const)(
+    'is troubled by an attempt that ends with %s until one is confirmed',
+    async (outcome) => {
+      cluster.fateOf = () => failing(outcome);
+      const waiting = publisher.publish(outgoing('k', 'v'), 60_000);
+      await vi.advanceTimersByTimeAsync(200);
+      expect(publisher.trouble()).toBe(`t: ${outcome}`);
+      cluster.fateOf = () => undefined;
+      await confirmed(waiting);
+      expect(publisher.trouble()).toBeNull();
+    },
+  );
+
   it('opens sessions no faster than five a second while every one is doubted', async () => {
     cluster.fateOf = () => failing('unknown');
     const waiting = places(40).map((n) => publisher.publish(outgoing(`k${n}`, 'v'), 5_000));
