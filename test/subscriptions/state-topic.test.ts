@@ -72,3 +72,25 @@ it('records that a topic lacks which was created anew stay, and are known to be 
   await until('it has come', () => !table.fence.isMissing('asia'));
   expect(table.fence.missing()).toEqual(['eu']);
 });
+
+it('a late record changes nothing until one that counts takes its place, and a claim is no subscription', async () => {
+  const { table, fenced, append, caughtUp } = await open();
+  append('#epoch', 7, '7');
+  append('eu', 7, 'a');
+  append('eu', 6, 'late');
+  await caughtUp();
+  expect([table.all(), table.fence.overwritten()]).toEqual([[{ ref: 'eu', events: 'a' }], ['eu']]);
+  append('eu', 7, 'b');
+  await caughtUp();
+  expect([table.all(), table.fence.overwritten()]).toEqual([[{ ref: 'eu', events: 'b' }], []]);
+  expect(fenced).toEqual(['#epoch', 'eu']);
+});
+
+it('a late claim is told as one, and no other record beside it', async () => {
+  const { table, fenced, append, caughtUp } = await open();
+  append('#epoch', 7, '7');
+  append('#epoch', 5, 'late');
+  append('eu', 7, 'a');
+  await caughtUp();
+  expect([fenced, [...table.fence.lateClaims]]).toEqual([['#epoch', '#epoch'], [0]]);
+});
