@@ -5,12 +5,15 @@ import type { DeadLetterRecord } from '../../../src/dead-letters/dead-letter-rec
 import { DeadLetterIndex } from '../../../src/dead-letters/dead-letters.ts';
 import { parseFilter } from '../../../src/dead-letters/filter.ts';
 import { MatchingDeadLetters } from '../../../src/dead-letters/matching-dead-letters.ts';
+import { ClaimCheck, objectFirst } from '../../../src/delivery/claim-check.ts';
 import { openBody } from '../../../src/delivery/dead-letter/seal-body.ts';
 import {
   type DeadLetterPorts,
   storeDeadLetter,
 } from '../../../src/delivery/dead-letter/store-dead-letter.ts';
 import { verified } from '../../support/delivery-parts.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { scriptedBodies } from '../../support/scripted-object-store.ts';
 
 const keys = parseSealingKeys(Buffer.from('k'.repeat(32))) as SealingKeys;
 const USUAL_LIMIT = 1_048_588;
@@ -97,4 +100,46 @@ describe('the parts of a body that were stored by more than one attempt', () => 
     const stored = deadLetter?.positions.map(({ offset }) => records[Number(offset)]?.value ?? body);
     expect(openBody(keys, deadLetter?.headers ?? {}, Buffer.concat(stored ?? [])).equals(body)).toBe(true);
   });
+});
+
+describe('a dead-letter record', () => {
+  const claims = () => new ClaimCheck(scriptedBodies(manualClock()).bodies, USUAL_LIMIT);
+
+  it.each([
+    ['in one record, with an object store', 10, claims],
+    ['in an object', 3_500_000, claims],
+    ['in one record', 10, () => undefined],
+    ['in parts', 3_500_000, () => undefined],
+  ])(
+    'is stored, and counted, when the brokers have confirmed it, and not before (%s)',
+    async (_, bytes, open) => {
+      const opened = open();
+      const counted: string[] = [];
+      const store = (answer: () => Promise<void>) =>
+        storeDeadLetter(
+          {
+            ...{ delivery: verified(body.subarray(0, bytes)), eventId: undefined, stage: 'PARSE' },
+            reason: new HooklineError('UNPARSABLE'),
+          },
+          {
+            ...(opened && { claims: opened }),
+            ...{ deadLetterTopic: 'dead-letter', limitOf: () => USUAL_LIMIT },
+            observer: { deadLettered: (stage) => counted.push(stage) },
+            publish: objectFirst(opened, async ({ topic }) => {
+              await answer();
+              return { topic, partition: 0, offset: 0n };
+            }),
+          },
+        );
+      const refused = () => Promise.reject(new HooklineError('PUBLISH_DEADLINE'));
+      await expect(store(refused)).rejects.toMatchObject({ code: 'PUBLISH_DEADLINE' });
+      expect(counted).toEqual([]);
+      let confirmed = false;
+      await store(async () => {
+        await new Promise(setImmediate);
+        confirmed = true;
+      });
+      expect([confirmed, counted]).toEqual([true, ['PARSE']]);
+    },
+  );
 });
