@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { cli, cliJson, cliUntil } from '../support/cli.ts';
 import { shellLine } from '../support/shell-line.ts';
+import { setTopicConfig } from '../support/topic-config.ts';
 import { testKafka } from '../support/topic-reader.ts';
 import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
@@ -77,6 +78,10 @@ describe('hookline tail', () => {
 
   it('starts with records written since a time', async () => {
     const topic = fixture.topic('subscriptions');
+    await setTopicConfig(fixture.env, topic, {
+      'cleanup.policy': 'compact',
+      'message.timestamp.type': 'CreateTime',
+    });
     const producer = testKafka(fixture.env).producer({ allowAutoTopicCreation: false });
     await producer.connect();
     const hourAgo = Date.now() - 3_600_000;

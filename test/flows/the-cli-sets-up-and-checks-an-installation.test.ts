@@ -82,6 +82,7 @@ describe('hookline topics', () => {
       state: 'changed',
       remarks: expect.stringContaining('max.message.bytes: 5 -> '),
     });
+    expect(row?.remarks).toContain('message.timestamp.type: CreateTime -> LogAppendTime');
     expect(row?.remarks).toContain('has 4 partitions, not 6');
     const settings = await topicConfig(fixture.env, name);
     expect([settings['retention.ms'], settings['cleanup.policy']]).toEqual(['1234567', 'delete']);

@@ -57,8 +57,12 @@ const applyEnding = async (code: number, options: readonly string[]) => {
 };
 
 describe('hookline topics apply on three brokers', () => {
-  it('sets in-sync replicas, no unclean election, retention, and records as large as the brokers take', async () => {
-    const safe = { 'min.insync.replicas': '2', 'unclean.leader.election.enable': 'false' };
+  it('sets in-sync replicas, no unclean election, times of the brokers, retention, and records as large as the brokers take', async () => {
+    const safe = {
+      'min.insync.replicas': '2',
+      'unclean.leader.election.enable': 'false',
+      'message.timestamp.type': 'LogAppendTime',
+    };
     const bytes = String(REQUEST_BYTES - 65_536);
     for (const [name, config] of Object.entries({
       'payment-status': { ...safe, 'max.message.bytes': bytes, 'retention.ms': String(7 * DAY) },

@@ -109,7 +109,7 @@ async function checkTopics(
     return fault(
       'topics',
       `${records} records in ${topics.length} topics, and ${owed} webhooks were acknowledged`,
-      'look for deleted records or topics, and have the provider replay that time',
+      'look for deleted records or topics, and for an ingress whose clock is more than a minute fast; then have the provider replay that time',
     );
   } catch (error) {
     return unknown('topics', describeError(error), 'check KAFKA_BROKERS, and the right Describe');

@@ -9,7 +9,8 @@ export type AppendedRecords = {
 };
 
 /**
- * Counts by offsets: those from the first record of `since` on. A record has the time of its writer's clock. Repeats count too.
+ * Counts by offsets: those from the first record of `since` on. Where its topic is as `topics apply` makes it, a record has the time
+ * of the brokers' clocks. Repeats count too.
  * @param since milliseconds since 1970
  */
 export async function appendedSince(

@@ -39,6 +39,8 @@ export function topicSpecs(options: TopicPlanOptions): TopicSpec[] {
     ...(insync !== undefined && { 'min.insync.replicas': insync }),
     // A replica that is not in sync lacks acknowledged records.
     'unclean.leader.election.enable': 'false',
+    // Retention and compaction count from the time of a record: by the writer's clock, acknowledged ones could be deleted at once.
+    'message.timestamp.type': 'LogAppendTime',
   };
   const spec = (name: string, config: Record<string, string>): TopicSpec => ({
     name,

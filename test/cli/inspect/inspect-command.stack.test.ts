@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { cli, cliUntil } from '../../support/cli.ts';
+import { setTopicConfig } from '../../support/topic-config.ts';
 import { testKafka } from '../../support/topic-reader.ts';
 import { Fixture } from '../../support/topics-fixture.ts';
 
@@ -10,10 +11,11 @@ beforeAll(async () => {
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
-/** Who may write commands gives them any time. */
+/** Who may write commands gives them any time, where a topic has the times of those who write. */
 const NO_TIME = '-9000000000000000';
 
 it('shows a record whose time is none, and what comes behind it', async () => {
+  await setTopicConfig(fixture.env, fixture.topic('commands'), { 'message.timestamp.type': 'CreateTime' });
   const producer = testKafka(fixture.env).producer({ allowAutoTopicCreation: false });
   await producer.connect();
   const messages = [{ timestamp: NO_TIME }, {}].map((more) => ({

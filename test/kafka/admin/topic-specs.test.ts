@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changesTo } from '../../../src/kafka/admin/topic-specs.ts';
+import { changesTo, topicSpecs } from '../../../src/kafka/admin/topic-specs.ts';
 
 const DAY = 86_400_000;
 const OPTIONS = { allowDataLoss: false, minInsyncReplicas: 2 };
@@ -53,6 +53,16 @@ describe('a setting that', () => {
       'retention.ms stays unlimited, as 1 would delete records: --allow-data-loss changes it',
     ]);
   });
+});
+
+it('every topic has the times of the brokers, which a topic that exists is given without a loss', () => {
+  const specs = topicSpecs({
+    ...{ prefix: 'payments', eventTopics: ['payment-status', 'unclassified'], commandTopics: ['commands'] },
+    ...{ partitions: 6, replicationFactor: 3, maxRecordBytes: 95_000_000, minInsyncReplicas: 2 },
+  });
+  const others = specs.filter(({ config }) => config['message.timestamp.type'] !== 'LogAppendTime');
+  expect([specs.length, others]).toEqual([8, []]);
+  expect(outcome('message.timestamp.type', 'CreateTime', 'LogAppendTime')).toBe('changed');
 });
 
 describe('min.insync.replicas', () => {
