@@ -73,8 +73,13 @@ async function isRefused(attempt: Promise<unknown>): Promise<boolean> {
     await attempt;
     return false;
   } catch (error) {
-    // Creating topics fails with one error per topic.
-    const { errors = [error] } = error as { errors?: unknown[] };
-    return errors.some((one) => REFUSALS.includes(String((one as { type?: unknown }).type)));
+    return isRefusal(answerIn(error));
   }
 }
+
+/** Creating topics fails with one error per topic, of which the first says why. */
+export const answerIn = (error: unknown): unknown => (error as { errors?: unknown[] }).errors?.[0] ?? error;
+
+/** Whether the cluster takes no such settings, and will not later. */
+export const isRefusal = (answer: unknown): boolean =>
+  REFUSALS.includes(String((answer as { type?: unknown }).type));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import { describeConfigs, missingTopics } from './describe-topics.ts';
-import { allowedRecordBytes } from './record-limit.ts';
+import { allowedRecordBytes, answerIn, isRefusal } from './record-limit.ts';
 import { assessSafety } from './topic-safety.ts';
 import { type ChangeOptions, changesTo, type TopicChanges, type TopicSpec } from './topic-specs.ts';
 
@@ -163,9 +163,26 @@ function unsafeNotes(
 
 /** Creates missing topics and changes settings that differ. May be repeated. */
 export async function applyTopics(admin: kafkajs.Admin, plans: readonly TopicPlan[]): Promise<void> {
-  for (const plan of plans) await execute(admin, plan, { validateOnly: false });
+  for (const plan of plans)
+    await execute(admin, plan, { validateOnly: false }).catch((error) => {
+      throw explained(answerIn(error), plan);
+    });
   const created = plans.filter(({ action }) => action === 'create').map(({ spec }) => spec.name);
   if (created.length > 0) await waitForLeaders(admin, created);
+}
+
+/** The client tells neither the topic nor what was asked. */
+function explained(answer: unknown, { spec, action, changes }: TopicPlan): unknown {
+  if (!isRefusal(answer)) return answer;
+  const wanted = changes.map(({ setting, wanted }) => `${setting}=${wanted}`);
+  const all = toEntries(spec.config).map(({ name, value }) => `${name}=${value}`);
+  const { name, partitions, replicationFactor } = spec;
+  const asked =
+    action === 'create' ? [`${partitions} partitions`, `${replicationFactor} replicas`, ...all] : wanted;
+  return new Error(
+    `the cluster refuses ${name} with ${asked.join(', ')}: give it what the cluster allows with the tools of the cluster, and leave it out of apply (--topic names the others; chart: setup.topics.enabled=false)`,
+    { cause: answer },
+  );
 }
 
 /** @param validateOnly the cluster only checks whether it would do it */
