@@ -76,9 +76,7 @@ function remedyOf(deadLetter: DeadLetter): string {
     case 'PARSE':
       return 'the body is not a JSON object: if it is encrypted, add its encryption key or correct ENCRYPTION_LAYOUT, then redrive it; otherwise, as where it is a list, ask the provider';
     case 'ENCODE':
-      return headers[NAMES.code] === 'NOT_A_PROBE'
-        ? 'a redrive would end the same: find out who signed it with the keys in SECRETS_DIR/hookline-probe, then dismiss it'
-        : 'correct the schema file of its type and push it (hookline schemas push), or set BODY_STORE if it is not set, then redrive it; where type or entityId is too long, redrive it without BODY_STORE';
+      return encodeRemedy(deadLetter);
     case 'PRODUCE':
       return `raise max.message.bytes of ${headers[NAMES.topic] ?? 'its topic'}, then redrive it`;
     case 'SPOOL':
@@ -90,4 +88,15 @@ function remedyOf(deadLetter: DeadLetter): string {
     default:
       return 'Hookline did not write this record: see its headers';
   }
+}
+
+const CORRECT_SCHEMA = 'correct the schema file of its type and push it (hookline schemas push)';
+
+/** Without BODY_STORE a body that is in the object store cannot be read. */
+function encodeRemedy({ headers, object, at }: DeadLetter): string {
+  if (headers[NAMES.code] === 'NOT_A_PROBE')
+    return 'a redrive would end the same: find out who signed it with the keys in SECRETS_DIR/hookline-probe, then dismiss it';
+  return object === null
+    ? `${CORRECT_SCHEMA}, or set BODY_STORE if it is not set, then redrive it; where type or entityId is too long, redrive it without BODY_STORE`
+    : `${CORRECT_SCHEMA}, then redrive it; where type or entityId is too long, a redrive would end the same: keep its body (hookline dlq show ${at} --body FILE), then dismiss it`;
 }

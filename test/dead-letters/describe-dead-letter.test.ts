@@ -15,3 +15,11 @@ it.each([
 it('no remedy for what came through the ref of probes and is none asks for another schema file', () => {
   expect(causeOf(deadLetter({ stage: 'ENCODE', code: 'NOT_A_PROBE' })).remedy).not.toContain('schema');
 });
+
+it('no remedy for a body that is in the object store is a redrive without BODY_STORE, which could not read it', () => {
+  const object = { uri: 's3://events/body.bin', bytes: 2_000_000, sha256: 'a'.repeat(64) };
+  const { remedy } = causeOf({ ...deadLetter({ stage: 'ENCODE', code: 'UNENCODABLE', at: '2:7' }), object });
+  expect(remedy).toContain('correct the schema file');
+  expect(remedy).toContain('hookline dlq show 2:7 --body FILE), then dismiss it');
+  expect(remedy).not.toContain('BODY_STORE');
+});
