@@ -164,6 +164,10 @@ describe('a new team, with a file of its subscriptions,', () => {
     expect([late.exitCode, late.notes]).toEqual([1, expect.stringContaining('--no-refresh')]);
     const unheard = await only('--no-refresh', '--timeout', '1');
     expect([unheard.exitCode, unheard.out]).toEqual([1, expect.stringContaining('no result within 1 s')]);
+    for (const said of [late.notes, unheard.out]) {
+      expect(said).toContain('plan and apply may be repeated');
+      expect(said).not.toContain('do not send it again');
+    }
     // What was not taken up in time is not carried out later.
     the.control = await the.fixture.control(the.urls);
     await until('it has expired', async () =>

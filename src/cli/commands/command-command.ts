@@ -57,7 +57,8 @@ async function sendCommand(shell: Shell, type: CommandType, options: Options): P
   const topic = options.topic ?? topicFor(command.ref ?? null, config);
   checkCommandTopic('--topic', topic, config);
   const kafka = connectKafka(config);
-  const results = options.wait ? await awaitResults(shell, config, kafka) : null;
+  const again = 'do not send it again';
+  const results = options.wait ? await awaitResults(shell, config, { kafka, again }) : null;
   const result = results?.of(command.commandId, timeoutMs);
   try {
     const [position] = await publishOnce(kafka, [commandRecord(topic, command)], shell.signal);

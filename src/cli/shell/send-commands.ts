@@ -19,11 +19,14 @@ export type AwaitedResults = {
   stop(): Promise<void>;
 };
 
-/** Follows the topic of results. Open it before commands are sent. */
+/**
+ * Follows the topic of results. Open it before commands are sent.
+ * @param again whether a command without a result may be sent again, as its user is told
+ */
 export async function awaitResults(
   shell: Shell,
   config: CliConfig,
-  kafka: KafkaAccess,
+  { kafka, again }: { readonly kafka: KafkaAccess; readonly again: string },
 ): Promise<AwaitedResults> {
   const read = await ownRecordReader(config, 'result');
   const waiting = new Map<string, PromiseWithResolvers<Answer>>();
@@ -57,7 +60,7 @@ export async function awaitResults(
       const timedOut = () =>
         one.reject(
           new Error(
-            `no result within ${seconds} s: it may still come, as a command may take COMMAND_DEADLINE_MS of control (10 min by default); do not send it again: ${howToSee(commandId)}, and --timeout waits longer; if none comes, check that control is running and that COMMAND_TOPICS of control has this topic`,
+            `no result within ${seconds} s: it may still come, as a command may take COMMAND_DEADLINE_MS of control (10 min by default); ${again}: ${howToSee(commandId)}, and --timeout waits longer; if none comes, check that control is running and that COMMAND_TOPICS of control has this topic`,
           ),
         );
       timers.add(setTimeout(timedOut, timeoutMs));

@@ -75,7 +75,9 @@ export async function openCommandChannel(
   issuedBy: string,
 ): Promise<CommandChannel> {
   const kafka = connectKafka(config);
-  const results = await awaitResults(shell, config, kafka);
+  // A plan is made of what there is by then.
+  const again = 'plan and apply may be repeated';
+  const results = await awaitResults(shell, config, { kafka, again });
   return {
     ...{ config, kafka, results },
     async send(topic, commands, expiresInMs) {
