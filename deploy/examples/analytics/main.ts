@@ -16,6 +16,10 @@ import { createSchemaFetcher } from '../ledger/fetch-schema.ts';
 import { createStatusReader, type StatusEvent } from './read-event.ts';
 import { TransactionTable } from './transaction-table.ts';
 
+// A manifest can set a variable to nothing: it is as one that is not set.
+const given: Readonly<Record<string, string | undefined>> = Object.fromEntries(
+  Object.entries(process.env).filter(([, value]) => value !== ''),
+);
 const {
   KAFKA_BROKERS = 'localhost:9092',
   SCHEMA_REGISTRY_URL = 'http://localhost:8081',
@@ -25,13 +29,12 @@ const {
   SUBSCRIPTION,
   BODY_STORE_ENDPOINT,
   EXIT_AT_END,
-} = process.env;
+} = given;
 const log = (msg: string, more: object = {}) => process.stdout.write(`${JSON.stringify({ msg, ...more })}\n`);
 
 const kafka = new Kafka({ clientId: 'analytics', brokers: KAFKA_BROKERS.split(',') });
 const decode = createEventDecoder(createSchemaFetcher(SCHEMA_REGISTRY_URL));
-// A manifest can set a variable to nothing: it is as one that is not set.
-const readEvent = createStatusReader(decode, await createFetcher(BODY_STORE_ENDPOINT || undefined, log));
+const readEvent = createStatusReader(decode, await createFetcher(BODY_STORE_ENDPOINT, log));
 const table = await TransactionTable.open(ANALYTICS_FILE);
 // Operators create topics: a consumer would create a missing one with other settings.
 const consumer = kafka.consumer({ groupId: GROUP_ID, allowAutoTopicCreation: false });
@@ -84,7 +87,7 @@ async function* eventsIn(
   for (const { offset, value } of messages) {
     await heartbeat();
     const event = value && (await readEvent(value));
-    const isOurs = !SUBSCRIPTION || event?.ref === SUBSCRIPTION;
+    const isOurs = SUBSCRIPTION === undefined || event?.ref === SUBSCRIPTION;
     if (event && isOurs) yield event;
     // Reading it again would fail again: it stays in the topic, and the log names it.
     else if (value && !event) log('unreadable', { partition, offset });

@@ -13,6 +13,10 @@ import { createFetcher } from './fetch-message.ts';
 import { createSchemaFetcher } from './fetch-schema.ts';
 import { createEventReader } from './read-event.ts';
 
+// A manifest can set a variable to nothing: it is as one that is not set.
+const given: Readonly<Record<string, string | undefined>> = Object.fromEntries(
+  Object.entries(process.env).filter(([, value]) => value !== ''),
+);
 const {
   KAFKA_BROKERS = 'localhost:9092',
   SCHEMA_REGISTRY_URL = 'http://localhost:8081',
@@ -21,12 +25,11 @@ const {
   LEDGER_FILE = 'ledger.sqlite',
   SUBSCRIPTION,
   BODY_STORE_ENDPOINT,
-} = process.env;
+} = given;
 const log = (msg: string, more: object = {}) => process.stdout.write(`${JSON.stringify({ msg, ...more })}\n`);
 
 const kafka = new Kafka({ clientId: 'ledger', brokers: KAFKA_BROKERS.split(',') });
-// A manifest can set a variable to nothing: it is as one that is not set.
-const fetchMessage = await createFetcher(BODY_STORE_ENDPOINT || undefined, log);
+const fetchMessage = await createFetcher(BODY_STORE_ENDPOINT, log);
 const readEvent = createEventReader(createSchemaFetcher(SCHEMA_REGISTRY_URL), fetchMessage);
 /** A message of 50 MB can take longer to fetch than a member of a group may be silent. */
 const HEARTBEAT_MS = 5_000;
@@ -51,7 +54,7 @@ await consumer.run({
       log('unreadable', { partition, offset });
       return;
     }
-    if (SUBSCRIPTION && event.subscription !== SUBSCRIPTION) return;
+    if (SUBSCRIPTION !== undefined && event.subscription !== SUBSCRIPTION) return;
     // First the effect, durably; kafkajs commits the offset afterwards. A crash between the two brings the event again.
     const isNew = book.book(event);
     log(isNew ? 'booked' : 'booked already', { eventId: event.eventId, partition, offset });
