@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { labelOf, PresentParts } from '../../src/dead-letters/parts.ts';
+import { joinable, labelOf, PresentParts } from '../../src/dead-letters/parts.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 
 describe('the name of an attempt', () => {
@@ -29,5 +29,25 @@ describe('parts that have come', () => {
     expect(parts.isWhole).toBe(false);
     parts.add({ part: 2, attempt: '7' });
     expect(parts.isWhole).toBe(true);
+  });
+});
+
+describe('parts to join', () => {
+  const of = (at: number, part: string, partsOf: string) => ({
+    ...labelOf({ headers: { [NAMES.part]: part, [NAMES.partsOf]: partsOf } }, 2),
+    at,
+  });
+
+  it('are the first of each, in order, of the first attempt that has stored all of them', () => {
+    const records = [of(0, '1', 'a'), of(1, '2', 'b'), of(2, '1', 'b'), of(3, '1', 'b'), of(4, '2', 'c')];
+    expect(joinable([...records, of(5, '1', 'c')]).map(({ at }) => at)).toEqual([2, 1]);
+  });
+
+  it('are none beyond those that there are', () => {
+    const records = [of(0, '3', 'a'), of(1, '1', 'a')];
+    expect(joinable(records).map(({ at }) => at)).toEqual([1]);
+    const present = new PresentParts(2);
+    for (const record of records) present.add(record);
+    expect(present.isWhole).toBe(false);
   });
 });

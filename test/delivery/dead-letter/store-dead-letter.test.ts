@@ -142,4 +142,57 @@ describe('a dead-letter record', () => {
       expect([confirmed, counted]).toEqual([true, ['PARSE']]);
     },
   );
+
+  it.each([
+    ['with an object store', claims],
+    ['without one', () => undefined],
+  ])(
+    'is refused where its topic takes nothing of it, %s: the sender is not told that it is stored',
+    async (_, open) => {
+      const opened = open();
+      const counted: string[] = [];
+      const refusing = {
+        ...(opened && { claims: opened }),
+        ...{ deadLetterTopic: 'dead-letter', limitOf: () => USUAL_LIMIT },
+        observer: { deadLettered: (stage: string) => counted.push(stage) },
+        publish: objectFirst(opened, () => Promise.reject(new HooklineError('RECORD_TOO_LARGE'))),
+      };
+      const one = { delivery: verified(body), eventId: undefined, stage: 'PARSE' as const };
+      const stored = storeDeadLetter({ ...one, reason: new HooklineError('UNPARSABLE') }, refusing);
+      await expect(stored).rejects.toMatchObject({ code: 'PUBLISH_REFUSED', topic: 'dead-letter' });
+      expect(counted).toEqual([]);
+    },
+  );
+
+  it('is stored in smaller and smaller parts until its topic takes them, though nobody knows its limit', async () => {
+    const stored: Buffer[] = [];
+    const ports: DeadLetterPorts = {
+      ...{ deadLetterTopic: 'dead-letter', limitOf: () => 95_000_000, observer: { deadLettered() {} } },
+      async publish({ topic, value }) {
+        if ((value?.length ?? 0) > 100_000) throw new HooklineError('RECORD_TOO_LARGE');
+        stored.push(value as Buffer);
+        return { topic, partition: 0, offset: 0n };
+      },
+    };
+    const one = { delivery: verified(body), eventId: undefined, stage: 'PARSE' as const };
+    await storeDeadLetter({ ...one, reason: new HooklineError('UNPARSABLE') }, ports);
+    expect(Buffer.concat(stored).equals(body)).toBe(true);
+  });
+
+  it.each([1, 2, 3, 4])('in four parts is not stored where part %i is not confirmed', async (unconfirmed) => {
+    const counted: string[] = [];
+    let parts = 0;
+    const ports: DeadLetterPorts = {
+      ...{ deadLetterTopic: 'dead-letter', limitOf: () => USUAL_LIMIT },
+      observer: { deadLettered: (stage) => counted.push(stage) },
+      async publish({ topic }) {
+        if (++parts === unconfirmed) throw new HooklineError('PUBLISH_DEADLINE');
+        return { topic, partition: 0, offset: 0n };
+      },
+    };
+    const one = { delivery: verified(body), eventId: undefined, stage: 'PARSE' as const };
+    const stored = storeDeadLetter({ ...one, reason: new HooklineError('UNPARSABLE') }, ports);
+    await expect(stored).rejects.toMatchObject({ code: 'PUBLISH_DEADLINE' });
+    expect(counted).toEqual([]);
+  });
 });
