@@ -249,6 +249,43 @@ describe('a command', () => {
     expect(answered).toEqual(id === null ? [] : [[id, 'REJECTED']]);
   });
 
+  it('that cannot be read has no result where its dead-letter record is not stored: it comes again', async () => {
+    await using harness = await openControlHarness();
+    harness.parts.records.storeDeadLetter = async () => {
+      throw killed();
+    };
+    const record = harness.recordOf({ commandId: 'c-1', ref: 'a' });
+    await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
+    expect(harness.results).toEqual([]);
+  });
+
+  it('is judged by all results and subscriptions that there are, and not before they were read', async () => {
+    await using harness = await openControlHarness();
+    const record = harness.recordOf({ commandId: 'c-1', ...create('a') });
+    await harness.take(record);
+    const { finished, subscriptions } = harness.parts;
+    const known = { results: false, subscriptions: false };
+    const readsLate = (what: keyof typeof known) => async () => {
+      await new Promise(setImmediate);
+      known[what] = true;
+    };
+    Object.assign(harness.parts, {
+      finished: {
+        positionOf: (id: string) => (known.results ? finished.positionOf(id) : undefined),
+        caughtUp: readsLate('results'),
+      },
+      subscriptions: {
+        get: (ref: string) => (known.subscriptions ? subscriptions.get(ref) : undefined),
+        all: () => (known.subscriptions ? subscriptions.all() : []),
+        caughtUp: readsLate('subscriptions'),
+      },
+    });
+    await harness.take(record);
+    expect([harness.results.length, known]).toEqual([1, { results: true, subscriptions: true }]);
+    known.subscriptions = false;
+    expect(await harness.run(create('a'))).toMatchObject({ status: 'REJECTED' });
+  });
+
   it('that is incomplete and has the id of another one is a dead-letter record, and a DUPLICATE', async () => {
     await using harness = await openControlHarness();
     await harness.run({ commandId: 'c-1', ...create('a') });
