@@ -51,3 +51,21 @@ it('leaves out rows that it is to pass over, and reads as many others', () => {
   expect(file.readable([1, 4, 5])).toEqual([1, 4]);
   file.close();
 });
+
+it('takes no more than SPOOL_MAX_BYTES of rows with small bodies: what they have beside these counts', () => {
+  const maxBytes = 100_000;
+  const file = new SpoolFile({ dir, maxBytes });
+  const rows = Array.from({ length: 90 }, () => ({
+    ...ROW,
+    ref: 'r'.repeat(64),
+    traceparent: 't'.repeat(55),
+  }));
+  let stored = 0;
+  const fill = () => {
+    for (; stored < 9_000; stored += rows.length) file.append(rows);
+  };
+  expect(fill).toThrow(expect.objectContaining({ code: 'SPOOL_FULL' }));
+  expect(file.state().rows).toBe(stored);
+  expect(file.state().bytes).toBeLessThanOrEqual(maxBytes);
+  file.close();
+});

@@ -109,6 +109,19 @@ describe('the numbers of a spool', () => {
   });
 });
 
+it('the id of a row is not given again when the disk has failed: a removal that is repeated takes no newer row', () => {
+  const spool = worked();
+  spool.do(appendOf(1));
+  spool.do({ kind: 'remove', ids: [1] });
+  spool.files[0]?.fails.add('state');
+  // Its numbers fail: it is closed.
+  spool.do({ kind: 'probe' });
+  spool.do(appendOf(2));
+  spool.do({ kind: 'remove', ids: [1] });
+  expect([spool.files.length, spool.rows]).toEqual([2, 1]);
+  spool.do({ kind: 'close' });
+});
+
 describe('a damaged log', () => {
   it('is told of until a file is open, where the first try to open it has failed behind it', () => {
     const spool = worked([], ({ onDamage }) => {
