@@ -20,6 +20,7 @@ describe('a field with a pointer', () => {
   it.each([
     ['string', 'text', 'text'],
     ['string', '', ''],
+    ['boolean', true, true],
     ['boolean', false, false],
     ['int', -2147483648, -2147483648],
     ['long', 9007199254740990, 9007199254740990],

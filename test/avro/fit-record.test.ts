@@ -84,6 +84,18 @@ describe('a record without its message', () => {
     });
   });
 
+  it('leaves out a text with escapes, and counts half a surrogate pair as the drift that it is', () => {
+    const message = `{"a":"${'\\u0061'.repeat(600)}","in":{"b":"${'y'.repeat(700)}\\ud800"}}`;
+    const drift: string[] = [];
+    const found = schema.transcoder.find(Buffer.from(message));
+    const { value, omitted } = found.writeWithout(ENVELOPE, 1, listDrift(drift), {
+      reference,
+      maxBytes: 700,
+    });
+    found.drop();
+    expect([value.length <= 700, omitted, drift]).toEqual([true, ['a'], ['in.b']]);
+  });
+
   it('still counts as drift what does not fit its field', () => {
     const { drift, omitted, record } = write({ a: 1, in: { b: 'y'.repeat(900), n: 'x', list: [2] } }, 600);
     expect(record).toMatchObject({ a: null, in: { b: null, n: null, list: [null] } });

@@ -103,6 +103,8 @@ describe('the transcoder', () => {
     ['{"\\u0061":"escaped name","b":["\\ud800","\\u00e9"]}'],
     ['{"a":1795168800000.5}'],
     ['{"a":-4503599627370496}'],
+    ['{"a":true}'],
+    [`{"a":"${'x'.repeat(100)}\\n"}`],
     ['{"a":"2026-11-20T10:00:00Z","~/":"tilde"}'],
     ['{"":"empty","payload":{"a":"A","":"in"}}'],
     ['{"payload":{"":"in","a":"A"},"a":"","":"empty"}'],
@@ -158,7 +160,7 @@ describe('the transcoder', () => {
     expect(everyShape.transcoder.find(Buffer.from(source))).toMatchObject({ type, entityId });
   });
 
-  it.each(['', '{"list":[}', '{"a":1}x', '{"list":[{"a":1}{}]}', '{"a":{"b":tru}}'])(
+  it.each(['', '{xa":1}', '{"list":[}', '{"a":1}x', '{"list":[{"a":1}{}]}', '{"a":{"b":tru}}'])(
     'refuses %j',
     (source) => {
       expect(() => everyShape.transcoder.find(Buffer.from(source))).toThrow(NotJson);
