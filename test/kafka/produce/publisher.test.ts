@@ -300,6 +300,50 @@ describe('a publisher', () => {
     expect(cluster.sends.map(({ values }) => values)).toEqual([['slow'], ['behind']]);
   });
 
+  it('is open when the partitions of its topics are known, and not before', async () => {
+    const counted = Promise.withResolvers<void>();
+    cluster.counting = counted.promise;
+    let isOpen = false;
+    const opened = publisher.open(['t']).then(() => {
+      isOpen = true;
+    });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(isOpen).toBe(false);
+    counted.resolve();
+    await confirmed(opened);
+  });
+
+  it('takes a record that was given up out of its backlog once, also where a halted queue has left it', async () => {
+    const gate = Promise.withResolvers<AttemptError>();
+    cluster.fateOf = ({ values }) => (values.length === 2 ? gate.promise : undefined);
+    const first = publisher.publish(outgoing('k', 'first'), 60_000);
+    const second = refused(publisher.publish(outgoing('k', 'second'), 1_000));
+    expect(await second).toMatchObject({ code: 'PUBLISH_DEADLINE' });
+    const counted = Promise.withResolvers<void>();
+    cluster.counting = counted.promise;
+    cluster.partitions = 6;
+    gate.resolve(failing('split'));
+    // Its queue halts, and then its time is looked at once more.
+    for (let n = 0; n < 20; n++) await new Promise(setImmediate);
+    await vi.advanceTimersByTimeAsync(1_000);
+    counted.resolve();
+    await confirmed(first);
+    expect(publisher.backlogBytes).toBe(0);
+    expect(cluster.values('t', partitionOf(Buffer.from('k'), 6))).toEqual(['first']);
+  });
+
+  it('calls a topic well no sooner than what waits in one of its partitions is confirmed, whatever the others do', async () => {
+    cluster.fateOf = () => 'swallow';
+    const waiting = publisher.publish(outgoing('k', 'v'), 60_000);
+    await vi.advanceTimersByTimeAsync(5_200);
+    expect(publisher.trouble()).toContain('no answer');
+    await vi.advanceTimersByTimeAsync(4_500);
+    expect(publisher.trouble()).toContain('no answer');
+    cluster.fateOf = () => undefined;
+    await confirmed(waiting);
+    expect(publisher.trouble()).toBeNull();
+  });
+
   it('names the topic of a record that is too large, and the reason of one that is refused', async () => {
     cluster.fateOf = () => failing('split');
     expect(await refused(publisher.publish(outgoing('k', 'v'), 5_000))).toMatchObject({

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import { openProducerSession } from '../../../src/kafka/produce/producer-session.ts';
+import { openProducerSession, type ProducerSession } from '../../../src/kafka/produce/producer-session.ts';
 import { SessionPool } from '../../../src/kafka/produce/session-pool.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { manualClock } from '../../support/manual-clock.ts';
 
 it('an attempt over brokers that accept connections and answer nothing names them, and the remedy', async () => {
   const sockets = new Set<Socket>();
@@ -24,4 +25,24 @@ it('an attempt over brokers that accept connections and answer nothing names the
     outcome: 'unknown',
     message: `KAFKA_UNAVAILABLE: the brokers cannot be reached (${broker}: no answer in time): check that it runs, and check KAFKA_BROKERS and the network between`,
   });
+});
+
+it('the load of a pool is what its attempts in progress have waited, whatever has ended since', async () => {
+  const clock = manualClock();
+  const session = { destroy() {} } as ProducerSession;
+  const pool = new SessionPool({ open: () => session, clock, onOpened() {}, onOpenFailed() {} });
+  const ends = [0, 1, 2].map(() => Promise.withResolvers<void>());
+  const attempts: Promise<void>[] = [];
+  for (const { promise } of ends) {
+    await clock.advance(100);
+    attempts.push(pool.attempt(() => promise));
+  }
+  expect(pool.loadAt(clock.now())).toBe(201 + 101 + 1);
+  ends[0]?.resolve();
+  await attempts[0];
+  expect(pool.loadAt(clock.now())).toBe(101 + 1);
+  for (const { resolve } of ends) resolve();
+  await Promise.all(attempts);
+  expect(pool.loadAt(clock.now())).toBe(0);
+  pool.close();
 });
