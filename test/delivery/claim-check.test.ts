@@ -105,9 +105,9 @@ describe('an event', () => {
     },
   );
 
-  it('whose name other bytes have is stored under another one', async () => {
+  it('whose name other bytes have is stored under another one, and counted once', async () => {
     const { delivery, store, written } = start();
-    const message = messageOf(5_000);
+    const message = messageOf(5_000, { status: 5 });
     const eventId = eventIdOf(subscriptionId, Buffer.from(message));
     const folder = 'hookline/payments.payment-status/2026/11/21';
     store.objects.set(`${folder}/${eventId}.json`, Buffer.from('other'));
@@ -116,6 +116,7 @@ describe('an event', () => {
     expect(store.objects.get(key)?.toString()).toBe(message);
     expect(decode(delivery.seen.records[0]!)).toMatchObject({ sourceRef: { uri: `s3://events/${key}` } });
     expect(written).toEqual(['taken', 'created']);
+    expect(delivery.seen.drift).toEqual(['payments.payment-status status']);
   });
 
   it('is not published where the store does not take its message', async () => {

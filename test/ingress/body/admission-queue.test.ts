@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { LARGE_BODY_BYTES } from '../../../src/core/delivery.ts';
 import { AdmissionQueue, type Waiter } from '../../../src/ingress/body/admission-queue.ts';
 import { PROVEN, UNPROVEN } from '../../../src/ingress/body/open-bodies.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -103,6 +104,27 @@ describe('the admission queue', () => {
     const proven = { class: PROVEN, stuckClass: PROVEN, bytes: 45, forFirst: 15, stuckMs: 1_000 };
     const strangers = { class: UNPROVEN, stuckClass: UNPROVEN, bytes: 58, forFirst: 1, stuckMs: 0 };
     expect(lacks()).toMatchObject([proven, strangers]);
+  });
+
+  it('counts for how long no larger one was admitted, whatever is admitted of small ones', async () => {
+    const { wait, give, lacks, pass, admitted } = queueFor(0);
+    wait('larger', 8 * LARGE_BODY_BYTES, { class: PROVEN });
+    wait('small', 1, { class: PROVEN });
+    pass(1_000);
+    await give(1);
+    expect(admitted).toEqual(['small']);
+    pass(1_000);
+    expect(lacks()[0]).toMatchObject({ class: PROVEN, stuckMs: 2_000 });
+  });
+
+  it('counts for how long no proven one was admitted, whoever else begins to wait', () => {
+    const { wait, lacks, pass } = queueFor(0);
+    wait('stranger', 1);
+    wait('proven', 1, { class: PROVEN });
+    pass(2_000);
+    wait('proven', 1, { class: PROVEN });
+    wait('stranger', 1);
+    expect(lacks()[0]).toMatchObject({ class: PROVEN, stuckMs: 2_000 });
   });
 
   it('counts for how long no proven one was admitted, whatever is admitted of strangers', async () => {

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { encryptionKey } from '../../../src/crypto/keys.ts';
+import { ClaimCheck } from '../../../src/delivery/claim-check.ts';
 import type { WorkMemory } from '../../../src/delivery/ports.ts';
 import { publishDelivery } from '../../../src/delivery/publish-delivery.ts';
 import { ReusedMemory } from '../../../src/ingress/large-body/reused-memory.ts';
 import { deliveryParts, verified } from '../../support/delivery-parts.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { scriptedBodies } from '../../support/scripted-object-store.ts';
 import { sealBody } from '../../support/seal.ts';
 import { readVectors, type SealedVectors } from '../../support/vectors.ts';
 
@@ -72,5 +75,25 @@ describe('memory that is used again', () => {
     };
     await recordsOf(memory);
     expect(out.size).toBe(0);
+  });
+
+  it.each([
+    ['until it is there', undefined, [['created'], false]],
+    ['until it is refused, and then an upload may still read it', 'refused' as const, [['refused'], true]],
+  ])('holds a message that goes to the object store %s', async (_, fate, expected) => {
+    const { bodies, store, written } = scriptedBodies(manualClock());
+    store.fateOf = () => fate;
+    const kept = new ReusedMemory();
+    const given: unknown[] = [];
+    const memory: WorkMemory = {
+      headroom: kept.headroom,
+      take: (bytes) => kept.take(bytes),
+      give: (_bytes, { mayBeRead } = { mayBeRead: false }) => given.push([[...written], mayBeRead]),
+      drop: (bytes) => kept.drop(bytes),
+    };
+    const parts = deliveryParts({ claims: new ClaimCheck(bodies, 2_000) });
+    const sealed = verified(sealBody(KEY, messageOf(300_000, 1)), 'octet-stream');
+    await publishDelivery(sealed, { ...parts, memory }).catch(() => {});
+    expect(given).toEqual([expected]);
   });
 });
