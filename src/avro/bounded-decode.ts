@@ -139,7 +139,6 @@ function compileWalk(type: Type, known: Map<Type, Walk>): Walk {
 function walkOf(type: Type, known: Map<Type, Walk>): Walk {
   const { typeName } = type;
   const inner = (one: Type) => compileWalk(one, known);
-  if (typeName.startsWith('logical:')) return inner((type as AvroTypes.LogicalType).underlyingType);
   if (typeName.startsWith('union:')) return branches((type as AvroTypes.UnwrappedUnionType).types.map(inner));
   switch (typeName) {
     case 'null':
