@@ -94,6 +94,16 @@ describe('a schema file', () => {
       schemaText([field('a', { type: 'array', items: 'string' })]),
       /field a\[\]: items of an array that are no records must be \["null", T\]/,
     ],
+    [
+      'has a misspelt policy',
+      schemaText([], { source: 'omitted' }),
+      /field source: must be one of keep, reference, omit/,
+    ],
+    [
+      'omits the messages of types that nobody knows',
+      schemaText([], { source: 'omit', eventTypes: [] }),
+      /field source: cannot be omit where no type is claimed/,
+    ],
     ["names the audit's topic", schemaText([], { topic: 'audit' }), /field topic: "audit" is one of/],
     [
       'has a pointerless field deep down',
