@@ -1,6 +1,7 @@
 import { type Lease, type LeasedWork, workUnderLeases } from '../core/lease.ts';
 import { openRanges, type RangeReader } from '../kafka/consume/range-reader.ts';
 import type { TopicDeps } from '../kafka/consume/topic-fetcher.ts';
+import { orAborted } from '../runtime/or-aborted.ts';
 import { type OpenCount, OpenDeadLetters } from './open-dead-letters.ts';
 
 /** What one count has found. Seconds. */
@@ -41,9 +42,10 @@ async function countUntilEnd(deps: OpenWatchDeps, { signal }: Lease): Promise<vo
   const counter = new OpenCounter(deps);
   while (!signal.aborted) {
     try {
-      const { byStage, oldestAt } = await counter.count(signal);
+      // Silent brokers are asked for longer than a stop may take.
+      const { byStage, oldestAt } = await orAborted(counter.count(signal), signal);
       const oldestSeconds = oldestAt === null ? 0 : Math.max(0, (clock.wall() - oldestAt) / 1_000);
-      const retentionMs = await deps.retentionMs().catch(() => null);
+      const retentionMs = await orAborted(deps.retentionMs(), signal).catch(() => null);
       const retentionSeconds = retentionMs === null ? null : retentionMs / 1_000;
       if (!signal.aborted) deps.onCounted({ byStage, oldestSeconds, retentionSeconds });
       if (counter.readAgain()) continue;
@@ -69,7 +71,7 @@ class OpenCounter {
   }
 
   async count(signal: AbortSignal): Promise<OpenCount> {
-    this.#reader ??= await openRanges(this.#deps);
+    this.#reader ??= await openRanges({ ...this.#deps, opening: signal });
     const reader = this.#reader;
     const stop = () => void reader.stop();
     signal.addEventListener('abort', stop);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { leaseOf } from '../../src/core/lease.ts';
 import { type Counted, watchOpen } from '../../src/dead-letters/watch-open.ts';
@@ -7,7 +8,8 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { ScriptedTopic } from '../support/scripted-topic.ts';
 import { until } from '../support/until.ts';
 
-function setUp({ maxRecords }: { readonly maxRecords?: number } = {}) {
+/** @param silent what is never answered */
+function setUp({ maxRecords, silent }: { readonly maxRecords?: number; readonly silent?: string } = {}) {
   const topic = new ScriptedTopic([1, 1]);
   const append = (partition: number, headers: Record<string, string>) => {
     topic.append(partition, 'a body');
@@ -25,12 +27,13 @@ function setUp({ maxRecords }: { readonly maxRecords?: number } = {}) {
       asked.push(...from);
       return fetcher.fetch(node, from);
     };
-    return { ...fetcher, fetch };
+    const never = { [`${silent}`]: () => new Promise<never>(() => {}) };
+    return { ...fetcher, fetch, ...never };
   };
   const seen: (Counted | 'standby' | Error)[] = [];
   const watch = watchOpen({
     ...{ openTopic, topic: 't', clock: systemClock, intervalMs: 5, ...(maxRecords && { maxRecords }) },
-    retentionMs: async () => 86_400_000,
+    retentionMs: async () => (silent === 'retentionMs' ? new Promise(() => {}) : 86_400_000),
     onCounted: (counted) => seen.push(counted),
     onStandby: () => seen.push('standby'),
     onFailure: (error) => seen.push(error as Error),
@@ -80,6 +83,18 @@ describe('a process that watches open dead-letter records', () => {
     await until('the next is counted', () => open() === 10);
     expect(seen.filter((one) => one instanceof Error)).toEqual([]);
   });
+
+  it.each(['lookUp', 'offsets', 'fetch', 'retentionMs'])(
+    'stops at once, also where no broker answers %s',
+    async (silent) => {
+      const { deadLetter, seen, watch } = setUp({ silent });
+      deadLetter(0, 'a');
+      watch.working(leaseOf(new AbortController().signal));
+      await sleep(20);
+      await watch.stop();
+      expect(seen).toEqual(['standby', 'standby']);
+    },
+  );
 
   it('says that it may not read the topic, and tries again', async () => {
     const { topic, deadLetter, seen, watch, open } = setUp();
