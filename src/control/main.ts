@@ -83,10 +83,9 @@ async function start(components: Components): Promise<void> {
   const control = add('control', openControl({ ...opened, config, sealingKeys, dirSecrets, observe, clock }));
 
   const group = { kafka, openTopic, groupId, topics, sessionTimeoutMs, clock };
-  const commands = add(
-    'commands',
-    await readInGroup({ ...group, ...control, ...observe.reader, onFatal: fail }),
-  );
+  const reading = { ...group, ...control, ...observe.reader, onFatal: fail };
+  const commands = add('commands', await gate.pass('the commands', () => readInGroup(reading)));
+  probes.readyWhen('commands', () => commands.trouble());
   probes.aliveWhen('consumer', () => observe.silence(commands.silentFor()));
   add('lag', watchLag({ ...group, ...observe.lag }));
 

@@ -72,7 +72,10 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
         ),
       onRefused(err: Error | null) {
         if (err)
-          logger.warn({ err }, 'commands are not read: the brokers refuse the credentials, trying again');
+          logger.warn(
+            { err },
+            'commands are not read: the brokers refuse the credentials or a right, trying again',
+          );
         else logger.info('commands are read again');
       },
     },

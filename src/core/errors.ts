@@ -79,7 +79,7 @@ export const ERRORS = {
   KAFKA_REFUSED: {
     status: null,
     retryable: false,
-    text: "the brokers refuse Hookline's credentials, or its right to a topic",
+    text: "the brokers refuse Hookline's credentials, or its right to a topic or group",
   },
   PLAINTEXT_CREDENTIALS: {
     status: null,
@@ -135,7 +135,12 @@ export const ERRORS = {
     retryable: true,
     text: 'deliveries in the spool are sealed with a key that is not in SEALING_KEY_FILE',
   },
-  TOPICS_MISSING: { status: null, retryable: true, text: 'topics do not exist: run hookline topics apply' },
+  // Kafka lists no topic that the user may not describe.
+  TOPICS_MISSING: {
+    status: null,
+    retryable: true,
+    text: 'topics do not exist, or this user has no right to them: run hookline topics apply, or grant it',
+  },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -232,8 +232,9 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
       // The brokers ask for the password again when the session of a connection is over.
       await until('readiness says why', async () => refused.test((await readiness(admin)).reasons), 30_000);
       const { err } = await control.logged(
-        'commands are not read: the brokers refuse the credentials, trying again',
+        'commands are not read: the brokers refuse the credentials or a right, trying again',
       );
+      expect((await readiness(await control.adminUrl())).reasons).toMatch(refused);
       expect(err).toMatchObject({ code: 'KAFKA_REFUSED', message: expect.stringMatching(refused) });
       expect((await secure.post(url)).status).toBe(503);
       writeFileSync(passwordFile, 'renewed-horse-battery\n');

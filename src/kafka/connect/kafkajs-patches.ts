@@ -200,6 +200,7 @@ type BrokerPool = {
   readonly metadataMaxAge: number;
   metadataExpireAt: number | null;
   refreshMetadataIfNecessary(topics: readonly string[]): Promise<void>;
+  withBroker<T>(ask: (broker: unknown) => Promise<T>): Promise<T | null>;
 };
 
 const pool = prototypeIn<BrokerPool>('cluster/brokerPool.js');
@@ -207,6 +208,23 @@ const refreshMetadata = pool.refreshMetadataIfNecessary;
 pool.refreshMetadataIfNecessary = function (this: BrokerPool, topics) {
   if ((this.metadataExpireAt ?? 0) - Date.now() > this.metadataMaxAge) this.metadataExpireAt = null;
   return refreshMetadata.call(this, topics);
+};
+
+/**
+ * It asks one broker after the other which of them coordinates a group, and forgets why none has told it. Here it says so where this
+ * user has no right to the group.
+ */
+const withBroker = pool.withBroker;
+pool.withBroker = async function <T>(this: BrokerPool, ask: (broker: unknown) => Promise<T>) {
+  let denial: unknown;
+  const answer = await withBroker.call(this, (broker) =>
+    ask(broker).catch((error) => {
+      if (error.type === 'GROUP_AUTHORIZATION_FAILED') denial = error;
+      throw error;
+    }),
+  );
+  if (answer === null && denial !== undefined) throw denial;
+  return answer as T | null;
 };
 
 /** By the clock that only grows, when each request was sent. */

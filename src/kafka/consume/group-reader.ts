@@ -1,4 +1,5 @@
 import kafkajs from 'kafkajs';
+import { hasCode, textWithCode } from '../../core/errors.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -7,6 +8,7 @@ import { isRefusal } from '../connect/explain-refusal.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { AssignedWork } from './assigned-work.ts';
 import { GroupConsumer } from './consumer.ts';
+import { checkReadable, explainDenied, isTopicDenied } from './denied-rights.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import { RecreatedTopics } from './recreated-topics.ts';
 import { singleWorkerAssigner } from './single-worker-assigner.ts';
@@ -20,6 +22,8 @@ import { watchTopicIds } from './watch-topic-ids.ts';
 export type GroupReader = {
   /** Milliseconds since the group was last heard of: liveness. */
   silentFor(): number;
+  /** For readiness: why nothing is read while the brokers refuse the credentials or a right, or null. */
+  trouble(): string | null;
   /** Waits for the handlers under way, then leaves the group. */
   stop(): Promise<void>;
 };
@@ -49,7 +53,10 @@ export type GroupReaderDeps = {
    * the group: it also ends when the brokers were not heard of for so long that another process may work by now.
    */
   readonly onWorking: (lease: Lease | null) => void;
-  /** The brokers refuse the credentials: they are tried again, as the files hold them then. null when that is over. */
+  /**
+   * The brokers refuse the credentials, or a right to the group or a topic: it is tried again, with the credentials that the files
+   * hold then. null when something is read again.
+   */
   readonly onRefused: (error: Error | null) => void;
   /** Nothing is read for now, by this error: told at most once a minute. */
   readonly onInterrupted: (error: Error) => void;
@@ -63,12 +70,13 @@ export type GroupReaderDeps = {
 const PARTITIONS_AT_ONCE = 16;
 /** Records that are handled at the same time, over all partitions; the topics share them. */
 const MAX_AT_ONCE = 32;
-/** 1.5 to 2 s before credentials that were refused are tried again. */
+/** 1.5 to 2 s before what was refused is tried again. */
 const REJOIN: Backoff = { firstMs: 2_000, factor: 1, maxMs: 2_000 };
 const TELL_AGAIN_MS = 60_000;
 /** Handlers under way are waited for so long. */
 const FINISH_MS = 15_000;
 
+/** @throws HooklineError KAFKA_REFUSED where this user may not use the group; the client's error where it cannot be joined */
 export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
   const { clock } = deps;
   const stopping = new AbortController();
@@ -85,26 +93,34 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
     toldAt = clock.now();
     deps.onInterrupted(error);
   };
-  /** kafkajs ends for good when credentials are refused. The files may hold others by now. */
+  let refused: Error | undefined;
+  const onFailure = (error: unknown) => {
+    if ((error as Error).message !== refused?.message) deps.onRefused(error as Error);
+    refused = error as Error;
+  };
+  // Only now: a group can be joined by whoever may not read its topics.
+  const onFetched = () => {
+    if (refused !== undefined) deps.onRefused(null);
+    refused = undefined;
+  };
+  /** kafkajs ends for good when credentials or rights are refused. The files may hold others by now, and rights be granted. */
   const onEnd = async (ended: Error) => {
-    if (!isRefusal(ended)) return deps.onFatal(ended);
-    let reported: string | undefined;
-    const onFailure = (error: unknown) => {
-      if ((error as Error).message !== reported) deps.onRefused(error as Error);
-      reported = (error as Error).message;
-    };
+    // Of credentials, the next attempt tells more.
+    if (hasCode(ended, 'KAFKA_REFUSED')) onFailure(ended);
+    else if (!isRefusal(ended)) return deps.onFatal(ended);
     const join = async () => {
       onHeard();
+      // Each join in vain would begin work that ends at once.
+      if (isTopicDenied(ended)) await checkReadable(deps.openTopic, deps.topics);
       open = await openMember();
       if (signal.aborted) await open.consumer.leave();
     };
     await clock.sleep(REJOIN.firstMs, { signal });
     await retry(join, { backoff: REJOIN, signal, again: () => true, onFailure, clock });
-    if (reported !== undefined) deps.onRefused(null);
   };
   const openMember = () =>
     joinGroup(deps, {
-      ...{ queue, recreated, clock, signal, onHeard, onRestart },
+      ...{ queue, recreated, clock, signal, onHeard, onFetched, onRestart },
       // Nothing rejects here but what the stop has interrupted.
       onEnd: (error) => void onEnd(error).catch(() => {}),
     });
@@ -119,6 +135,7 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
   });
   return {
     silentFor: () => clock.now() - heardAt,
+    trouble: () => (refused ? textWithCode(refused) : null),
     async stop() {
       stopping.abort();
       topicIds.stop();
@@ -134,15 +151,18 @@ type Membership = {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onHeard: () => void;
+  readonly onFetched: () => void;
   readonly onRestart: (error: Error) => void;
   readonly onEnd: (error: Error) => void;
 };
 
 async function joinGroup(
   deps: GroupReaderDeps,
-  { queue, recreated, clock, signal, onHeard, onRestart, onEnd }: Membership,
+  { queue, recreated, clock, signal, onHeard, onFetched, onRestart, onEnd }: Membership,
 ): Promise<{ consumer: GroupConsumer; work: AssignedWork }> {
   const { kafka, groupId, sessionTimeoutMs } = deps;
+  let hasJoined = false;
+  let failure: unknown;
   const consumer = new GroupConsumer({
     ...{ kafka, groupId, sessionTimeoutMs, clock, restarts: true, onRestart },
     options: {
@@ -151,14 +171,16 @@ async function joinGroup(
       // The second is for a group that also has members of an older version, until they are gone.
       partitionAssigners: [singleWorkerAssigner(() => work.count()), kafkajs.PartitionAssigners.roundRobin],
     },
-    onEnd: (error) => {
+    onEnd(error) {
       work.end();
-      onEnd(error);
+      failure = explainDenied(error, deps);
+      if (hasJoined) onEnd(failure as Error);
     },
   });
   const { client } = consumer;
   const work = new AssignedWork({ ...deps, clock, consumer: client, queue, recreated });
   for (const event of ['HEARTBEAT', 'FETCH', 'GROUP_JOIN'] as const) client.on(client.events[event], onHeard);
+  client.on(client.events.FETCH, onFetched);
   try {
     await consumer.run({
       topics: deps.topics,
@@ -173,10 +195,12 @@ async function joinGroup(
       },
       onPassed: (topic, partition, next) => work.pass({ topic, partition }, next),
     });
+    if (failure !== undefined) throw failure;
+    hasJoined = true;
   } catch (error) {
     work.end();
     await consumer.leave();
-    throw error;
+    throw explainDenied(error, deps);
   }
   return { consumer, work };
 }

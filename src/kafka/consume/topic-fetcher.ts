@@ -154,7 +154,7 @@ export function openFetcher(
   };
 }
 
-const forbidden = (topic: string, cause: unknown) =>
+export const forbidden = (topic: string, cause: unknown) =>
   new HooklineError('KAFKA_REFUSED', `${topic}: this user may not read it`, {
     remedy: 'grant Describe and Read on this topic to the user that Hookline logs in as',
     cause,

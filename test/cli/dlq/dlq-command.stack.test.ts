@@ -17,7 +17,7 @@ it.each([['list'], ['show', '0:1']])('dlq %s needs no object store, as it reads 
   const { exitCode, notes } = await cli(ENV, 'dlq', ...args);
   expect([exitCode, notes]).toEqual([
     1,
-    'hookline: topics do not exist: run hookline topics apply (nobody.dead-letter)',
+    'hookline: topics do not exist, or this user has no right to them: run hookline topics apply, or grant it (nobody.dead-letter)',
   ]);
 });
 

@@ -14,6 +14,6 @@ it.each([
   const { exitCode, notes } = await cli(ENV, ...args);
   expect([exitCode, notes]).toEqual([
     1,
-    'hookline: topics do not exist: run hookline topics apply (nobody.dead-letter)',
+    'hookline: topics do not exist, or this user has no right to them: run hookline topics apply, or grant it (nobody.dead-letter)',
   ]);
 });

@@ -60,7 +60,7 @@ it('says that there are no topics of the prefix, instead of that nothing is know
     const { exitCode, notes } = await cli({ ...env, ...more }, 'inspect', 'eu');
     expect([exitCode, notes]).toEqual([
       1,
-      'hookline: topics do not exist: run hookline topics apply (none begins with misspelt., as TOPIC_PREFIX says)',
+      'hookline: topics do not exist, or this user has no right to them: run hookline topics apply, or grant it (none begins with misspelt., as TOPIC_PREFIX says)',
     ]);
   }
 });

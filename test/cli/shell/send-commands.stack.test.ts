@@ -14,7 +14,7 @@ it('a command to a topic that does not exist says so, with what creates it', asy
   const { exitCode, notes } = await cli(fixture.env, 'command', 'subscription.list', '--topic', topic);
   expect([exitCode, notes]).toEqual([
     1,
-    `hookline: topics do not exist: run hookline topics apply (${topic})`,
+    `hookline: topics do not exist, or this user has no right to them: run hookline topics apply, or grant it (${topic})`,
   ]);
 });
 

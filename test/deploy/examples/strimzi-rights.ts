@@ -41,10 +41,15 @@ export const rights = (): kafkajs.AclEntry[] =>
     ),
   );
 
-/** Takes from a user the right to see how a topic is set. */
-export const denied = (user: string, topic: string): kafkajs.AclEntry => ({
-  ...{ principal: `User:${user}`, host: '*', resourceType: RESOURCES.topic, resourceName: topic },
+/** Takes a right from a user: unless told otherwise, that to see how a topic is set. */
+export const denied = (
+  user: string,
+  resourceName: string,
+  type: keyof typeof RESOURCES = 'topic',
+  operation = AclOperationTypes.DESCRIBE_CONFIGS,
+): kafkajs.AclEntry => ({
+  ...{ principal: `User:${user}`, host: '*', resourceType: RESOURCES[type], resourceName },
   resourcePatternType: PATTERNS.literal,
-  operation: AclOperationTypes.DESCRIBE_CONFIGS,
+  operation,
   permissionType: AclPermissionTypes.DENY,
 });

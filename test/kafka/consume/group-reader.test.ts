@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Lease } from '../../../src/core/lease.ts';
 import type { KafkaClient } from '../../../src/kafka/connect/kafkajs-client.ts';
 import { type GroupReaderDeps, readInGroup } from '../../../src/kafka/consume/group-reader.ts';
-import type { TopicFetcher } from '../../../src/kafka/consume/topic-fetcher.ts';
+import { forbidden, type TopicFetcher } from '../../../src/kafka/consume/topic-fetcher.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 
 type Payload = Record<string, unknown>;
@@ -11,11 +11,14 @@ const refusal = (message: string) =>
   Object.assign(new Error(message), { name: 'KafkaJSSASLAuthenticationError' });
 
 /** A reader whose consumers connect or fail as told, in turn; the group gives each of them partition 0. */
-async function open(handle: GroupReaderDeps['handle'] = async () => {}) {
+async function open(handle: GroupReaderDeps['handle'] = async () => {}, ...first: Error[]) {
   const clock = manualClock();
   const connects: (Error | null)[] = [];
+  /** How consumers end that could not join. */
+  const crashes = first;
   const seen = {
     topicId: 'first',
+    mayRead: true,
     consumers: 0,
     left: 0,
     paused: 0,
@@ -46,7 +49,10 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}) {
       },
       async run(options: { eachBatch: typeof eachBatch }) {
         eachBatch = options.eachBatch;
+        const denial = crashes.shift();
+        if (denial) return tell('CRASH', { restart: false, error: denial });
         tell('GROUP_JOIN', { memberAssignment: { t: [0] } });
+        if (seen.mayRead) tell('FETCH', {});
       },
       disconnect: async () => void seen.left++,
       commitOffsets: async ([{ offset }]: [{ offset: string }]) => void seen.commits.push(offset),
@@ -61,7 +67,12 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}) {
     onRefused: (error) => on.refused.push(error?.message ?? null),
     openTopic: () =>
       ({
-        lookUp: async () => ({ topicId: seen.topicId, leaders: [] }),
+        lookUp: async () => ({ topicId: seen.topicId, leaders: [1] }),
+        offsets: async () => new Map([[0, 7n]]),
+        async fetch() {
+          if (!seen.mayRead) throw forbidden('t', new Error('denied'));
+          return [];
+        },
         close() {},
       }) as unknown as TopicFetcher,
     onRecreated: (topic) => on.told.push(`${topic} is another one`),
@@ -82,8 +93,14 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}) {
       },
       ...{ isRunning: () => true, isStale: () => false, resolveOffset() {}, heartbeat: async () => {} },
     });
-  return { reader, clock, connects, seen, on, crash, give, tell };
+  return { reader, clock, connects, crashes, seen, on, crash, give, tell };
 }
+
+/** As kafkajs tells it: the kind of right alone. */
+const denial = (kind: 'TOPIC' | 'GROUP') =>
+  new Error('Not authorized', {
+    cause: Object.assign(new Error('Not authorized'), { type: `${kind}_AUTHORIZATION_FAILED` }),
+  });
 
 it('credentials that are refused are tried again, as the files hold them then; each reason is reported once', async () => {
   const { reader, clock, connects, seen, on, crash } = await open();
@@ -108,6 +125,51 @@ it('silence is counted from the last attempt while credentials are refused: the 
   await reader.stop();
   await clock.advance(60_000);
   expect(connects.length).toBeGreaterThan(20);
+});
+
+it('a topic that may not be read any more is waited for outside the group, and named at once with the right that is missing', async () => {
+  const { reader, clock, seen, on, crash } = await open();
+  seen.mayRead = false;
+  crash(denial('TOPIC'));
+  expect(on.refused).toEqual([
+    expect.stringMatching(/\(t: this user may not read it\): grant Describe and Read on this topic/),
+  ]);
+  expect(reader.trouble()).toMatch(/^KAFKA_REFUSED: .*t: this user may not read it/);
+  await clock.advance(130_000);
+  // As a member it would begin work that ends at once, again and again.
+  expect([seen.consumers, on.refused.length, on.leases.at(-1)]).toEqual([1, 1, null]);
+  expect(reader.silentFor()).toBeLessThanOrEqual(2_000);
+  seen.mayRead = true;
+  await clock.advance(2_000);
+  expect([seen.consumers, on.refused.at(-1), reader.trouble(), on.fatal]).toEqual([2, null, null, []]);
+  expect(on.leases.at(-1)?.signal.aborted).toBe(false);
+  await reader.stop();
+});
+
+it('a group that may not be used any more is waited for: it is read again only when a fetch has succeeded', async () => {
+  const { reader, clock, crashes, seen, on, crash } = await open();
+  crashes.push(denial('GROUP'), denial('GROUP'));
+  seen.mayRead = false;
+  crash(denial('GROUP'));
+  await clock.advance(6_500);
+  expect(seen.consumers).toBe(4);
+  expect(on.refused).toEqual([
+    expect.stringMatching(/the consumer group g: this user may not use it\): grant Read on this group/),
+  ]);
+  // The group has it again, but not what it reads.
+  crash(denial('TOPIC'));
+  expect(reader.trouble()).toMatch(/t: this user may not read it/);
+  seen.mayRead = true;
+  await clock.advance(2_000);
+  expect([on.refused.length, on.refused.at(-1), reader.trouble(), on.fatal]).toEqual([3, null, null, []]);
+  await reader.stop();
+});
+
+it('rejects at the start where this user may not use the group, and leaves nothing behind', async () => {
+  await expect(open(undefined, denial('GROUP'))).rejects.toMatchObject({
+    code: 'KAFKA_REFUSED',
+    detail: 'the consumer group g: this user may not use it',
+  });
 });
 
 it('a consumer that ends for another reason is reported as fatal, and no other takes its place', async () => {
