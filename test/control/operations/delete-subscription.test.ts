@@ -335,3 +335,22 @@ it('a deletion removes a subscription that another ref has only begun to adopt',
   expect(await harness.run(remove())).toMatchObject({ status: 'SUCCEEDED', message: 'deleted' });
   expect(await harness.subscriptions()).toEqual([]);
 });
+
+it('what the provider has lost, all of it, can be deleted when it has one under a new ref', async () => {
+  await using harness = await openControlHarness();
+  const command = (type: 'create' | 'delete', ref: string) =>
+    harness.run({
+      type: `subscription.${type}`,
+      ref,
+      ...(type === 'create' && { events: ['payment_status'] }),
+    });
+  for (const ref of ['a', 'b']) await command('create', ref);
+  for (const { id } of await harness.subscriptions())
+    await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
+  expect(await command('delete', 'a')).toMatchObject({ errorCode: 'PROVIDER_ANSWER_INVALID' });
+  await command('create', 'new');
+  for (const ref of ['a', 'b']) {
+    expect(await command('delete', ref)).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await command('create', ref)).toMatchObject({ status: 'SUCCEEDED' });
+  }
+});
