@@ -112,6 +112,7 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
       onHeard();
       // Each join in vain would begin work that ends at once.
       if (isTopicDenied(ended)) await checkReadable(deps.openTopic, deps.topics);
+      signal.throwIfAborted();
       open = await openMember();
       if (signal.aborted) await open.consumer.leave();
     };

@@ -19,6 +19,7 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}, ...first
   const seen = {
     topicId: 'first',
     mayRead: true,
+    answers: Promise.resolve(),
     consumers: 0,
     left: 0,
     paused: 0,
@@ -71,6 +72,7 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}, ...first
         offsets: async () => new Map([[0, 7n]]),
         async fetch() {
           if (!seen.mayRead) throw forbidden('t', new Error('denied'));
+          await seen.answers;
           return [];
         },
         close() {},
@@ -144,6 +146,18 @@ it('a topic that may not be read any more is waited for outside the group, and n
   expect([seen.consumers, on.refused.at(-1), reader.trouble(), on.fatal]).toEqual([2, null, null, []]);
   expect(on.leases.at(-1)?.signal.aborted).toBe(false);
   await reader.stop();
+});
+
+it('a stop while it is asked whether a topic may be read again waits for no answer, and no consumer joins behind it', async () => {
+  const { reader, clock, seen, crash } = await open();
+  const answers = Promise.withResolvers<void>();
+  seen.answers = answers.promise;
+  crash(denial('TOPIC'));
+  await clock.advance(2_000);
+  await reader.stop();
+  answers.resolve();
+  await clock.advance(10_000);
+  expect(seen.consumers).toBe(1);
 });
 
 it('a group that may not be used any more is waited for: it is read again only when a fetch has succeeded', async () => {
