@@ -1,4 +1,5 @@
 import { COMMAND_TYPES, type CommandResult } from '../core/command.ts';
+import { hasCode } from '../core/errors.ts';
 import type { IncomingRecord } from '../core/record.ts';
 import { deadLetterMetrics } from '../delivery/dead-letter/dead-letter-headers.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -8,6 +9,10 @@ import { DRIFT_KINDS, type Drift } from './operations/find-drift.ts';
 
 /** After it the consumer counts as dead: its sessions and fetches are much shorter. */
 const MAX_SILENCE_MS = 120_000;
+
+const REFUSED = 'commands are not read: the brokers refuse the credentials or a right, trying again';
+const NOT_READ =
+  'commands are not read, trying again; if a topic is missing (hookline topics plan), no other one is read either';
 
 /** What happens in control, as metrics and log lines; grouped by the component that reports it. */
 export function observeControl({ logger, metrics }: { logger: Logger; metrics: Metrics }) {
@@ -60,22 +65,15 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
           { err, topic, partition, offset: String(offset) },
           'command could not be finished, it is tried again',
         ),
-      onInterrupted: (err: Error) =>
-        logger.warn(
-          { err },
-          'commands are not read, trying again; if a topic is missing (hookline topics plan), no other one is read either',
-        ),
+      onInterrupted: (err: Error) => logger.warn({ err }, NOT_READ),
       onRecreated: (topic: string) =>
         logger.warn(
           { topic },
           'the command topic was deleted and created anew: it is read from its beginning',
         ),
       onRefused(err: Error | null) {
-        if (err)
-          logger.warn(
-            { err },
-            'commands are not read: the brokers refuse the credentials or a right, trying again',
-          );
+        // While it is tried again, something else may have come between.
+        if (err) logger.warn({ err }, hasCode(err, 'KAFKA_REFUSED') ? REFUSED : NOT_READ);
         else logger.info('commands are read again');
       },
     },

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { observeControl } from '../../src/control/observe-control.ts';
+import { HooklineError } from '../../src/core/errors.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { capturedLog } from '../support/captured-log.ts';
 
@@ -18,4 +19,17 @@ it('counts comparisons with the provider that fail, until one does not', async (
   reconciler.onFailure(new Error('the list is empty'));
   reconciler.onStandby();
   expect(await failed()).toEqual([0]);
+});
+
+it('tells that the brokers refuse the commands where they do, and of nothing else that comes between', () => {
+  const log = capturedLog();
+  const { reader } = observeControl({ logger: log.logger, metrics: createMetrics({ ofNode: false }) });
+  reader.onRefused(new HooklineError('KAFKA_REFUSED', 't: this user may not read it'));
+  reader.onRefused(new Error('Unknown topic t.'));
+  reader.onRefused(null);
+  expect(log.lines().map(({ msg }) => msg)).toEqual([
+    'commands are not read: the brokers refuse the credentials or a right, trying again',
+    expect.stringMatching(/^commands are not read, trying again; if a topic is missing/),
+    'commands are read again',
+  ]);
 });
