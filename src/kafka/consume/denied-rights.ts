@@ -20,9 +20,14 @@ export const isTopicDenied = (error: unknown): boolean => isDenied(error, 'TOPIC
 const isDenied = (error: unknown, type: string) =>
   eachError(error).some((one) => (one as { type?: string }).type === type);
 
-/** Rejects where one of these topics cannot be read: whoever may not read them can join a group that does. */
+/**
+ * Rejects where one of these topics cannot be read: whoever may not read them can join a group that does. Of several it names the
+ * first, whichever is answered first: what is told anew is news.
+ */
 export async function checkReadable(openTopic: OpenTopic, topics: readonly string[]): Promise<void> {
-  await Promise.all(topics.map((topic) => readNothing(openTopic, topic)));
+  const read = await Promise.allSettled(topics.map((topic) => readNothing(openTopic, topic)));
+  const failed = read.find(({ status }) => status === 'rejected');
+  if (failed) throw (failed as PromiseRejectedResult).reason;
 }
 
 async function readNothing(openTopic: OpenTopic, topic: string): Promise<void> {
