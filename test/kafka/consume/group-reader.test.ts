@@ -21,6 +21,8 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}, ...first
     mayRead: true,
     answers: Promise.resolve(),
     consumers: 0,
+    /** Of topics, that are open. */
+    fetchers: 0,
     left: 0,
     paused: 0,
     commits: [] as string[],
@@ -66,8 +68,9 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}, ...first
     ...{ sessionTimeoutMs: 10_000, keysOf: async () => [], onError: expect.fail },
     onWorking: (lease) => on.leases.push(lease),
     onRefused: (error) => on.refused.push(error?.message ?? null),
-    openTopic: () =>
-      ({
+    openTopic: () => {
+      seen.fetchers++;
+      return {
         lookUp: async () => ({ topicId: seen.topicId, leaders: [1] }),
         offsets: async () => new Map([[0, 7n]]),
         async fetch() {
@@ -75,8 +78,9 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}, ...first
           await seen.answers;
           return [];
         },
-        close() {},
-      }) as unknown as TopicFetcher,
+        close: () => void seen.fetchers--,
+      } as unknown as TopicFetcher;
+    },
     onRecreated: (topic) => on.told.push(`${topic} is another one`),
     onInterrupted: (error) => on.told.push(error.message),
     onFatal: (error) => on.fatal.push(error.message),
@@ -140,6 +144,8 @@ it('a topic that may not be read any more is waited for outside the group, and n
   await clock.advance(130_000);
   // As a member it would begin work that ends at once, again and again.
   expect([seen.consumers, on.refused.length, on.leases.at(-1)]).toEqual([1, 1, null]);
+  // The one that watches whether the topic is still the same.
+  expect(seen.fetchers).toBe(1);
   expect(reader.silentFor()).toBeLessThanOrEqual(2_000);
   seen.mayRead = true;
   await clock.advance(2_000);
@@ -166,7 +172,8 @@ it('a group that may not be used any more is waited for: it is read again only w
   seen.mayRead = false;
   crash(denial('GROUP'));
   await clock.advance(6_500);
-  expect(seen.consumers).toBe(4);
+  // Those that could not join leave nothing open.
+  expect([seen.consumers, seen.left]).toEqual([4, 2]);
   expect(on.refused).toEqual([
     expect.stringMatching(/the consumer group g: this user may not use it\): grant Read on this group/),
   ]);
@@ -179,7 +186,7 @@ it('a group that may not be used any more is waited for: it is read again only w
   await reader.stop();
 });
 
-it('rejects at the start where this user may not use the group, and leaves nothing behind', async () => {
+it('rejects at the start where this user may not use the group', async () => {
   await expect(open(undefined, denial('GROUP'))).rejects.toMatchObject({
     code: 'KAFKA_REFUSED',
     detail: 'the consumer group g: this user may not use it',
