@@ -44,7 +44,7 @@ it.each([
   const begin = performance.now();
   const { exitCode, out, notes } = await ended;
   expect([exitCode, out, notes]).toEqual([1, '', 'hookline: interrupted']);
-  expect(performance.now() - begin).toBeLessThan(1_000);
+  expect(performance.now() - begin).toBeLessThan(3_000);
 });
 
 it.each(['SIGINT', 'SIGTERM'] as const)('as a process too, at %s', async (signal) => {
@@ -57,5 +57,5 @@ it.each(['SIGINT', 'SIGTERM'] as const)('as a process too, at %s', async (signal
   const begin = performance.now();
   plan.kill(signal);
   expect([await ended, plan.errors]).toEqual([1, ['hookline: interrupted']]);
-  expect(performance.now() - begin).toBeLessThan(2_000);
+  expect(performance.now() - begin).toBeLessThan(3_000);
 });
