@@ -39,16 +39,16 @@ export type BodyAccess = {
   readonly sealingKeys: SealingKeys | undefined;
 };
 
-/** @param opening ends the wait for brokers that have not answered yet */
+/** @param signal ends the wait for brokers that do not answer: until the topic is open, and in `all` */
 export async function openDeadLetterTopic(
   kafka: KafkaAccess,
   prefix: string,
   { bodies, sealingKeys }: BodyAccess,
-  opening = new AbortController().signal,
+  signal: AbortSignal,
 ): Promise<DeadLetterTopic> {
   const topic = topicName(prefix, OWN_TOPICS.deadLetter);
-  await orAborted(checkTopics(kafka.client, [topic]), opening);
-  const reader = await openRanges({ ...kafka, topic, opening });
+  await orAborted(checkTopics(kafka.client, [topic]), signal);
+  const reader = await openRanges({ ...kafka, topic, opening: signal });
   const openOne = (body: Buffer | Error | undefined, headers: DeadLetter['headers']) => {
     try {
       return Buffer.isBuffer(body) ? openBody(sealingKeys, headers, body) : body;
@@ -60,13 +60,13 @@ export async function openDeadLetterTopic(
   };
   return {
     topic,
-    all: (filter = parseFilter()) => readAll(reader, filter),
-    async bodiesOf(deadLetters, signal) {
+    all: (filter = parseFilter()) => orAborted(readAll(reader, filter), signal),
+    async bodiesOf(deadLetters, fetching) {
       const referring = deadLetters.filter(({ object }) => object !== null);
       const holding = deadLetters.filter(({ object }) => object === null);
       const found = new Map([
         ...(await readBodies(reader, holding)),
-        ...(await fetchBodies(bodies, referring, signal)),
+        ...(await fetchBodies(bodies, referring, fetching)),
       ]);
       const opened = deadLetters.map(({ at, headers }) => [at, openOne(found.get(at), headers)] as const);
       return new Map(opened.filter((one): one is [string, Buffer | Error] => one[1] !== undefined));

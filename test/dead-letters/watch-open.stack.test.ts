@@ -63,7 +63,8 @@ it('20,000 dead-letter records of a real topic are counted, as `dlq list` has th
       (await value('hookline_dead_letters_counted_timestamp_seconds'))[0]?.value ?? 0;
     await until('they are counted', async () => (await counted()) > 0, 30_000);
     const open = await value('hookline_dead_letters_open');
-    const listed = await openDeadLetterTopic(access, prefix, { bodies: undefined, sealingKeys: undefined });
+    const noBodies = { bodies: undefined, sealingKeys: undefined };
+    const listed = await openDeadLetterTopic(access, prefix, noBodies, new AbortController().signal);
     const states = Map.groupBy(await listed.all(), ({ dismissed }) => dismissed !== null);
     await listed.stop();
     expect(open.reduce((sum, one) => sum + one.value, 0)).toBe(states.get(false)?.length);

@@ -266,6 +266,7 @@ describe('a webhook larger than its topic takes', () => {
       connectKafka(loadConfig({ source: nodeSource(env) }, 'kafka')),
       receiver.fixture.prefix,
       { bodies: undefined, sealingKeys: undefined },
+      new AbortController().signal,
     );
     const seen = (await looked.all()).filter(({ at }) => at === deadLetter.at);
     await asAdmin(env, async (admin) => {

@@ -13,13 +13,10 @@ import { Kafka, type KafkaMessage } from 'kafkajs';
 import { createEventDecoder } from '../ledger/decode-event.ts';
 import { createFetcher } from '../ledger/fetch-message.ts';
 import { createSchemaFetcher } from '../ledger/fetch-schema.ts';
+import { setVariables } from '../ledger/set-variables.ts';
 import { createStatusReader, type StatusEvent } from './read-event.ts';
 import { TransactionTable } from './transaction-table.ts';
 
-// A manifest can set a variable to nothing: it is as one that is not set.
-const given: Readonly<Record<string, string | undefined>> = Object.fromEntries(
-  Object.entries(process.env).filter(([, value]) => value !== ''),
-);
 const {
   KAFKA_BROKERS = 'localhost:9092',
   SCHEMA_REGISTRY_URL = 'http://localhost:8081',
@@ -29,7 +26,7 @@ const {
   SUBSCRIPTION,
   BODY_STORE_ENDPOINT,
   EXIT_AT_END,
-} = given;
+} = setVariables(process.env);
 const log = (msg: string, more: object = {}) => process.stdout.write(`${JSON.stringify({ msg, ...more })}\n`);
 
 const kafka = new Kafka({ clientId: 'analytics', brokers: KAFKA_BROKERS.split(',') });

@@ -12,11 +12,8 @@ import { Book } from './book.ts';
 import { createFetcher } from './fetch-message.ts';
 import { createSchemaFetcher } from './fetch-schema.ts';
 import { createEventReader } from './read-event.ts';
+import { setVariables } from './set-variables.ts';
 
-// A manifest can set a variable to nothing: it is as one that is not set.
-const given: Readonly<Record<string, string | undefined>> = Object.fromEntries(
-  Object.entries(process.env).filter(([, value]) => value !== ''),
-);
 const {
   KAFKA_BROKERS = 'localhost:9092',
   SCHEMA_REGISTRY_URL = 'http://localhost:8081',
@@ -25,7 +22,7 @@ const {
   LEDGER_FILE = 'ledger.sqlite',
   SUBSCRIPTION,
   BODY_STORE_ENDPOINT,
-} = given;
+} = setVariables(process.env);
 const log = (msg: string, more: object = {}) => process.stdout.write(`${JSON.stringify({ msg, ...more })}\n`);
 
 const kafka = new Kafka({ clientId: 'ledger', brokers: KAFKA_BROKERS.split(',') });

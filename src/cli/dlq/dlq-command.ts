@@ -3,7 +3,6 @@ import { readSealingKeys } from '../../crypto/sealing.ts';
 import { type DeadLetterTopic, openDeadLetterTopic } from '../../dead-letters/dead-letter-topic.ts';
 import { deadLetterRow, describeDeadLetter } from '../../dead-letters/describe-dead-letter.ts';
 import { FILTER_HELP, parseFilter } from '../../dead-letters/filter.ts';
-import { orAborted } from '../../runtime/or-aborted.ts';
 import { connectBodyStore, connectKafka, loadConfig } from '../shell/connections.ts';
 import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
@@ -71,7 +70,7 @@ export function addDlqCommand(program: Command, shell: Shell, run: Run): void {
 async function list(shell: Shell, options: ListOptions): Promise<ExitCode> {
   const filter = parseFilter(options.filter);
   return withDeadLetterTopic(shell, { readsBodies: false }, async (topic) => {
-    const found = await orAborted(topic.all(filter), shell.signal);
+    const found = await topic.all(filter);
     printRows(shell, options.json === true, found.map(options.json ? describeDeadLetter : deadLetterRow));
     return 0;
   });
@@ -90,7 +89,7 @@ async function show(shell: Shell, name: string, options: ShowOptions): Promise<E
   const filter = parseFilter([POSITION.test(name) ? `at=${name}` : `id=${name}`]);
   const readsBodies = options.body !== undefined || options.reveal === true;
   return withDeadLetterTopic(shell, { readsBodies }, async (topic) => {
-    const found = await orAborted(topic.all(filter), shell.signal);
+    const found = await topic.all(filter);
     const [deadLetter, ...more] = found;
     if (!deadLetter)
       throw new Error(`no dead-letter record ${name}: "hookline dlq list" shows those that exist`);

@@ -4,7 +4,6 @@ import { acquireOperatorLease } from '../../dead-letters/operator-lease.ts';
 import type { DeadLetterOutcome } from '../../dead-letters/redrive-one.ts';
 import { selectDue } from '../../dead-letters/select-due.ts';
 import { type KafkaAccess, openPublisher, UNOBSERVED } from '../../kafka/open-kafka.ts';
-import { orAborted } from '../../runtime/or-aborted.ts';
 import type { Config } from '../shell/connections.ts';
 import { type DlqRun, PUBLISH_DEADLINE_MS } from './run-redrive.ts';
 
@@ -27,10 +26,7 @@ export async function runDismiss(
     const publisher = openMarkerPublisher(kafka, topic.topic);
     opened.defer(() => publisher.stop());
     lease?.signal.addEventListener('abort', () => publisher.abandon());
-    const selection = selectDue(await orAborted(topic.all(filter), shell.signal), filter, {
-      limit,
-      foreign: true,
-    });
+    const selection = selectDue(await topic.all(filter), filter, { limit, foreign: true });
     onSelected(selection);
     const outcomes = await dismissAll(selection.due, {
       ...{ dismissal, dryRun: isDry, rate, deadLetterTopic: topic.topic },

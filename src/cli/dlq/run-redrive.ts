@@ -6,7 +6,6 @@ import { redriveAll } from '../../dead-letters/redrive-all.ts';
 import { type DeadLetterOutcome, dryRun } from '../../dead-letters/redrive-one.ts';
 import { type Due, selectDue } from '../../dead-letters/select-due.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
-import { orAborted } from '../../runtime/or-aborted.ts';
 import {
   type Config,
   connectBodyStore,
@@ -51,7 +50,7 @@ export async function runRedrive(
     });
     opened.defer(() => redelivery.stop());
     lease?.signal.addEventListener('abort', () => redelivery.abandon());
-    const selection = selectDue(await orAborted(topic.all(filter), shell.signal), filter, { again, limit });
+    const selection = selectDue(await topic.all(filter), filter, { again, limit });
     onSelected(selection);
     const outcomes = await redriveAll(selection.due, {
       topic,

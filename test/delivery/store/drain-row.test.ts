@@ -80,7 +80,7 @@ function draining(publish: (record: OutgoingRecord, n: number) => void = () => {
   return { drain, drainIt, records: delivery.seen.records, failures, tries: () => tries };
 }
 
-describe('a row whose event can not be made', () => {
+describe('a row that cannot become an event', () => {
   it('becomes a dead-letter record where the reason was not foreseen', async () => {
     const { drain, records, failures } = draining(({ topic }) => {
       if (topic !== 'payments.dead-letter') throw new TypeError('a defect');
