@@ -10,9 +10,11 @@ import type { Stack } from '../stack/stack.ts';
 import { startStack } from '../stack/start-stack.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { cli } from '../support/cli.ts';
+import { createTopic } from '../support/create-topic.ts';
 import { findings, readiness } from '../support/secure/secure-fixture.ts';
 import { postSigned } from '../support/sign.ts';
 import { setTopicConfig, topicConfig, untilTopicHas } from '../support/topic-config.ts';
+import { asAdmin } from '../support/topic-reader.ts';
 import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
 import { writeRecords } from '../support/write-records.ts';
@@ -188,3 +190,20 @@ describe('while a process runs', () => {
     ]);
   });
 });
+
+// The last one: a broker of the three is killed.
+it('a topic of somebody else that has no leader keeps nothing of Hookline from starting', async () => {
+  const topic = `somebody-else-${randomUUID()}`;
+  const [last] = stack.kafka?.nodes.slice(-1) ?? [];
+  await asAdmin(fixture.env, (admin) =>
+    createTopic(admin, { topic, replicaAssignment: [{ partition: 0, replicas: [3] }] }),
+  );
+  await last?.kill('SIGKILL');
+  const leader = () => asAdmin(fixture.env, (admin) => admin.fetchTopicMetadata({ topics: [topic] }));
+  await until('it has none', () => leader().then(() => false, isLeaderless), 60_000);
+  const { process } = await fixture.ingress();
+  expect((await cli(fixture.env, 'dlq', 'list')).exitCode).toBe(0);
+  expect(await process.stop()).toBe(0);
+}, 120_000);
+
+const isLeaderless = ({ message }: Error) => message.startsWith('There is no leader');

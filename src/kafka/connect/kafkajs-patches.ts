@@ -10,7 +10,8 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
   createErrorFromCode(code: number): Error;
 };
 const { KafkaJSError } = require('kafkajs/src/errors.js') as { KafkaJSError: new (text: string) => Error };
-const prototypeIn = <T>(file: string): T => (require(`kafkajs/src/${file}`) as { prototype: T }).prototype;
+export const prototypeIn = <T>(file: string): T =>
+  (require(`kafkajs/src/${file}`) as { prototype: T }).prototype;
 
 /**
  * After each answer it sets a timer for the requests of that connection that wait because the broker throttles it, also where
@@ -200,7 +201,6 @@ type BrokerPool = {
   readonly metadataMaxAge: number;
   metadataExpireAt: number | null;
   refreshMetadataIfNecessary(topics: readonly string[]): Promise<void>;
-  withBroker<T>(ask: (broker: unknown) => Promise<T>): Promise<T | null>;
 };
 
 const pool = prototypeIn<BrokerPool>('cluster/brokerPool.js');
@@ -208,23 +208,6 @@ const refreshMetadata = pool.refreshMetadataIfNecessary;
 pool.refreshMetadataIfNecessary = function (this: BrokerPool, topics) {
   if ((this.metadataExpireAt ?? 0) - Date.now() > this.metadataMaxAge) this.metadataExpireAt = null;
   return refreshMetadata.call(this, topics);
-};
-
-/**
- * It asks one broker after the other which of them coordinates a group, and forgets why none has told it. Here it says so where this
- * user has no right to the group.
- */
-const withBroker = pool.withBroker;
-pool.withBroker = async function <T>(this: BrokerPool, ask: (broker: unknown) => Promise<T>) {
-  let denial: unknown;
-  const answer = await withBroker.call(this, (broker) =>
-    ask(broker).catch((error) => {
-      if (error.type === 'GROUP_AUTHORIZATION_FAILED') denial = error;
-      throw error;
-    }),
-  );
-  if (answer === null && denial !== undefined) throw denial;
-  return answer as T | null;
 };
 
 /** By the clock that only grows, when each request was sent. */

@@ -6,7 +6,6 @@ const require = createRequire(import.meta.url);
 type Prototyped = { readonly prototype: object };
 const Runner = require('kafkajs/src/consumer/runner.js') as Prototyped;
 const ConsumerGroup = require('kafkajs/src/consumer/consumerGroup.js') as Prototyped;
-const BrokerPool = require('kafkajs/src/cluster/brokerPool.js') as Prototyped;
 
 describe('a commit', () => {
   type Runner = { commitOffsets(offsets: object): Promise<void> };
@@ -155,28 +154,5 @@ describe('a member that joins again', () => {
     expect(told).toEqual(['consumer.group_join', 'consumer.stop', 'consumer.group_join']);
     await group.joinAndSync();
     expect(told.slice(3)).toEqual(['consumer.group_join']);
-  });
-});
-
-describe('what coordinates a group', () => {
-  type Pool = { withBroker<T>(ask: () => Promise<T>): Promise<T | null> };
-  const pool = Object.assign(Object.create(BrokerPool.prototype), {
-    ...{ brokers: { 1: {}, 2: {} }, findBroker: async () => ({}) },
-  }) as Pool;
-  const failing = (type: string) => async () => {
-    throw Object.assign(new Error('no'), { type });
-  };
-
-  it('is not told to a user without a right to the group: that is said', async () => {
-    await expect(pool.withBroker(failing('GROUP_AUTHORIZATION_FAILED'))).rejects.toMatchObject({
-      type: 'GROUP_AUTHORIZATION_FAILED',
-    });
-  });
-
-  it('may be told by another broker than the first one that is asked', async () => {
-    expect(await pool.withBroker(failing('REQUEST_TIMED_OUT'))).toBeNull();
-    let asked = 0;
-    const second = async () => (asked++ === 0 ? failing('GROUP_AUTHORIZATION_FAILED')() : 'broker 2');
-    expect(await pool.withBroker(second)).toBe('broker 2');
   });
 });

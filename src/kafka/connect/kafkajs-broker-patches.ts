@@ -1,0 +1,47 @@
+/** Patches of kafkajs 2.2.4 of what it asks brokers, applied when client-patches.ts is imported. */
+
+import { prototypeIn } from './kafkajs-patches.ts';
+
+/**
+ * It asks one broker after the other which of them coordinates a group, and forgets why none has told it. Here it says so where this
+ * user has no right to the group.
+ */
+type BrokerPool = { withBroker<T>(ask: (broker: unknown) => Promise<T>): Promise<T | null> };
+
+const pool = prototypeIn<BrokerPool>('cluster/brokerPool.js');
+const withBroker = pool.withBroker;
+pool.withBroker = async function <T>(this: BrokerPool, ask: (broker: unknown) => Promise<T>) {
+  let denial: unknown;
+  const answer = await withBroker.call(this, (broker) =>
+    ask(broker).catch((error) => {
+      if (error.type === 'GROUP_AUTHORIZATION_FAILED') denial = error;
+      throw error;
+    }),
+  );
+  if (answer === null && denial !== undefined) throw denial;
+  return answer as T | null;
+};
+
+/**
+ * Asked for all topics, a broker also tells of partitions that have no leader. It takes that for a failure, whose topics they are: while
+ * a broker is down that alone had another team's topic, nothing of what is there would be known. Here the answer counts.
+ */
+type Broker = {
+  lookupRequest(key: number, versions: object): (of: object) => Request;
+  metadata(topics?: readonly string[]): Promise<unknown>;
+};
+type Request = { readonly request: object; readonly response: object };
+
+const broker = prototypeIn<Broker>('broker/index.js');
+const metadata = broker.metadata;
+broker.metadata = function (this: Broker, topics = []) {
+  if (topics.length > 0) return metadata.call(this, topics);
+  const lookupRequest: Broker['lookupRequest'] = (...api) => {
+    const make = this.lookupRequest(...api);
+    return (of) => {
+      const { request, response } = make(of);
+      return { request, response: { ...response, parse: async (answer: unknown) => answer } };
+    };
+  };
+  return metadata.call(Object.assign(Object.create(this), { lookupRequest }), topics);
+};
