@@ -124,11 +124,11 @@ export class WatchedClient<C extends Client> {
     return [...this.#made].reduce((sum, { socket }) => sum + (socket?.bytesRead ?? 0), 0);
   }
 
-  /** Cuts the connections at once. `close` waits for requests under way; the sockets are reset under it. */
+  /** Cuts the connections at once. `close` waits for requests under way, and ends the sockets: they are reset before. */
   destroy(): void {
-    this.client.close().catch(() => {});
     for (const { socket } of this.#made) if (socket) resetSocket(socket);
     this.#made.clear();
+    this.client.close().catch(() => {});
   }
 }
 
@@ -143,8 +143,10 @@ export function resetSocket(socket: Socket, error?: Error): void {
   const { _handle: handle } = socket as { _handle?: TcpHandle & { readonly _parent?: TcpHandle } };
   // `resetAndDestroy` takes no TLS socket (Node 24): the one below it is closed with a reset.
   const below = handle?._parent ?? handle;
-  // While it connects nothing was written yet, and it could not be reset.
-  if (below && !socket.connecting) {
+  // While it connects nothing was written yet, and it could not be reset. Nor can one whose end is being sent: Node would take it for
+  // closed, and leave it open.
+  const isEnding = socket.writableEnded && !socket.writableFinished && socket.writableLength === 0;
+  if (below && !socket.connecting && !isEnding) {
     const { close } = below;
     below.close = (done) => {
       if (below.reset?.(done) !== 0) close.call(below, done);

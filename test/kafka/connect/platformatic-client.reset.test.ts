@@ -10,12 +10,14 @@ import { until } from '../../support/until.ts';
 
 /** More than two machines keep of a connection whose server reads nothing. */
 const WRITTEN = 16_000_000;
+/** Less than that: the client's socket has nothing more to write. */
+const TAKEN_WHOLE = 100_000;
 
 /** What sockets of Node are above: a TLS socket above one of TCP. */
 type Reading = { readonly _handle: { readonly _parent?: { readStop(): void; readStart(): void } } };
 
 /** A server that reads nothing until it is told to, and a client that has written to it. */
-async function open(kind: 'TCP' | 'TLS') {
+async function open(kind: 'TCP' | 'TLS', written = WRITTEN) {
   using certificate = selfSigned();
   const accepted = Promise.withResolvers<Socket>();
   const files = { cert: readFileSync(certificate.certFile), key: readFileSync(certificate.keyFile) };
@@ -41,7 +43,7 @@ async function open(kind: 'TCP' | 'TLS') {
     seen.isClosed = true;
   });
   socket.on('error', () => {});
-  socket.write(Buffer.alloc(WRITTEN));
+  socket.write(Buffer.alloc(written));
   // The machines take what they keep.
   await sleep(200);
   return {
@@ -86,6 +88,29 @@ it.each(['TCP', 'TLS'] as const)(
     await expectReset(connection);
   },
 );
+
+it.each(['TCP', 'TLS'] as const)(
+  'of %s: nothing more is sent of what the machine has taken whole, when the client is destroyed, and it is closed',
+  async (kind) => {
+    using connection = await open(kind, TAKEN_WHOLE);
+    const connections = new EventEmitter();
+    const settings = { brokers: ['broker:9092'], tls: undefined, sasl: undefined, loopbackOnly: false };
+    const close = async () => connection.socket.destroySoon();
+    const client = new WatchedClient({ connections, close } as never, settings);
+    const made = Object.assign(new EventEmitter(), { socket: connection.socket });
+    connections.emit('connecting', { broker: { host: 'broker', port: 9092 }, connection: made });
+    await sleep(0);
+    client.destroy();
+    await expectReset(connection);
+  },
+);
+
+it.each(['TCP', 'TLS'] as const)('of %s: one whose end is being sent is closed', async (kind) => {
+  using connection = await open(kind, TAKEN_WHOLE);
+  connection.socket.end();
+  resetSocket(connection.socket);
+  await until('the client says that it is closed', () => connection.seen.isClosed);
+});
 
 it.each(['TCP', 'TLS'] as const)(
   'of %s: one that is not connected yet, or has ended, is closed',
