@@ -203,6 +203,11 @@ it('a topic of somebody else that has no leader keeps nothing of Hookline from s
   await until('it has none', () => leader().then(() => false, isLeaderless), 60_000);
   const { process } = await fixture.ingress();
   expect((await cli(fixture.env, 'dlq', 'list')).exitCode).toBe(0);
+  const { exitCode, notes } = await cli(fixture.env, 'tail', topic);
+  expect([exitCode, notes]).toEqual([
+    1,
+    expect.stringContaining(`${topic}: one of its partitions has no leader`),
+  ]);
   expect(await process.stop()).toBe(0);
 }, 120_000);
 

@@ -95,6 +95,8 @@ export function openFetcher(
       return await request();
     } catch (error) {
       if (apiIdOf(error) === 'TOPIC_AUTHORIZATION_FAILED') throw forbidden(topic, error);
+      if (apiIdOf(error) === 'LEADER_NOT_AVAILABLE')
+        throw new Error(`${topic}: one of its partitions has no leader`, { cause: error });
       throw watched.explain(error);
     }
   };
