@@ -22,6 +22,7 @@ export type FollowedState = {
   stop(): Promise<void>;
 };
 
+/** Rejects where the brokers do not answer, or do not let it read one of the topics; nothing is left open then. */
 export async function followState(deps: {
   readonly openTopic: OpenTopic;
   readonly prefix: string;
@@ -43,7 +44,7 @@ export async function followState(deps: {
     const onBrokenOff = (error: Error) => deps.onBrokenOff(error, topic);
     return { openTopic, topic, read, onUnreadable, onAwaited, onBrokenOff, clock };
   };
-  const [subscriptions, finished] = await Promise.all([
+  const opening = [
     readSubscriptionTable({
       ...following(OWN_TOPICS.subscriptions, schemas.subscription),
       onChange: () => {},
@@ -53,7 +54,12 @@ export async function followState(deps: {
       ...following(OWN_TOPICS.results, schemas.result),
       onDrift: (fields) => reported.take(fields),
     }),
-  ]);
+  ] as const;
+  const [subscriptions, finished] = await Promise.all(opening).catch(async (error) => {
+    // It is tried again: what one of them has opened is not left behind.
+    await Promise.allSettled(opening.map(async (one) => (await one).stop()));
+    throw error;
+  });
   return {
     subscriptions,
     finished,

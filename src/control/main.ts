@@ -56,7 +56,7 @@ async function start(components: Components): Promise<void> {
   const { add, fail } = components;
   const context = await openContext({ logger, clock, components }, config.runtime);
   const { metrics, probes, gate } = context;
-  const observe = observeControl({ logger, metrics });
+  const observe = observeControl({ logger, metrics, clock });
   for (const log of [connecting.files, tokenLog]) log.report(metrics);
 
   const ids = await gate.pass('the schema registry', () =>
@@ -69,8 +69,9 @@ async function start(components: Components): Promise<void> {
   await gate.pass('the brokers', () => publisher.open(ownTopics));
   probes.readyWhen('kafka', () => publisher.trouble());
 
-  const stored = { openTopic, prefix, schemas, ids, registry, clock };
-  const state = add('state', await followState({ ...stored, ...observe.state }));
+  const stored = { openTopic, prefix, schemas, ids, registry, clock, ...observe.state };
+  const state = add('state', await gate.pass('the state', () => followState(stored)));
+  probes.readyWhen('state', () => observe.refused());
   metrics.samplers.add(() => observe.subscriptions(state.subscriptions.all()));
 
   const { call } = add(

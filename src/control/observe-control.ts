@@ -1,11 +1,12 @@
 import { COMMAND_TYPES, type CommandResult } from '../core/command.ts';
 import { hasCode } from '../core/errors.ts';
-import type { IncomingRecord } from '../core/record.ts';
+import type { IncomingRecord, Position } from '../core/record.ts';
 import { deadLetterMetrics } from '../delivery/dead-letter/dead-letter-headers.ts';
-import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import type { ProcessContext } from '../runtime/process-shell.ts';
 import { SUBSCRIPTION_STATES, type SubscriptionRecord } from '../subscriptions/subscription-record.ts';
 import { DRIFT_KINDS, type Drift } from './operations/find-drift.ts';
+import { RecentRefusals } from './recent-refusals.ts';
 
 /** After it the consumer counts as dead: its sessions and fetches are much shorter. */
 const MAX_SILENCE_MS = 120_000;
@@ -14,9 +15,12 @@ const REFUSED = 'commands are not read: the brokers refuse the credentials or a 
 const NOT_READ =
   'commands are not read, trying again; if a topic is missing (hookline topics plan), no other one is read either';
 
+type Observed = Pick<ProcessContext, 'logger' | 'metrics' | 'clock'>;
+
 /** What happens in control, as metrics and log lines; grouped by the component that reports it. */
-export function observeControl({ logger, metrics }: { logger: Logger; metrics: Metrics }) {
+export function observeControl({ logger, metrics, clock }: Observed) {
   const own = controlMetrics(metrics);
+  const refusals = new RecentRefusals(clock);
   const { deadLetters } = deadLetterMetrics(metrics);
   // From the start, so that the first one is an increase: an alert sees no other.
   for (const type of [...COMMAND_TYPES, 'unknown']) own.commands.inc({ type, status: 'FAILED' }, 0);
@@ -39,6 +43,8 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
     },
     unnamed: (err: unknown, commandId: string) =>
       logger.error({ err, commandId }, 'command failed with an unexpected error'),
+    /** For readiness: while the brokers refuse to have its own topics read or written, why. */
+    refused: () => refusals.trouble(),
     working(isWorking: boolean) {
       own.controlWorking.set(isWorking ? 1 : 0);
       logger.info(isWorking ? 'this process executes commands' : 'this process stands by');
@@ -82,8 +88,10 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
         logger.error({ err, at }, 'record cannot be read and is skipped'),
       onAwaited: (err: unknown, at: string) =>
         logger.warn({ err, at }, 'record waits for the schema registry'),
-      onBrokenOff: (err: unknown, topic: string) =>
-        logger.warn({ err, topic }, 'the topic cannot be read, trying again'),
+      onBrokenOff(err: unknown, topic: string) {
+        if (hasCode(err, 'KAFKA_REFUSED')) refusals.note(`to read ${topic}`, err);
+        logger.warn({ err, topic }, 'the topic cannot be read, trying again');
+      },
       onRecreated: (topic: string) =>
         logger.error(
           { topic },
@@ -91,7 +99,11 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
         ),
     },
     records: {
-      onDelay: (topic: string, err: unknown) => logger.warn({ topic, err }, 'not stored yet, trying again'),
+      onDelay(topic: string, err: unknown) {
+        if (hasCode(err, 'PUBLISH_REFUSED')) refusals.note(`to write ${topic}`, err);
+        logger.warn({ topic, err }, 'not stored yet, trying again');
+      },
+      onStored: ({ topic }: Position) => refusals.over(`to write ${topic}`),
       onDeadLettered: () => deadLetters.inc({ stage: 'COMMAND' }),
     },
     claim: {

@@ -46,8 +46,12 @@ export function openControl(deps: OpenControlDeps): Control {
   const { publicUrl, commandDeadlineMs, sessionTimeoutMs, retiredDecryptionKeysTtlMs } = config.control;
   const { prefix } = config.topics;
   const records = createControlRecords({
-    ...{ publisher, prefix, schemas, ids, sessionTimeoutMs, clock, onStored: state.wrote },
+    ...{ publisher, prefix, schemas, ids, sessionTimeoutMs, clock },
     ...observe.records,
+    onStored(position) {
+      state.wrote(position);
+      observe.records.onStored(position);
+    },
   });
   const claim = claimState({ table: state.subscriptions, records, newId, ...observe.claim });
   const control: ControlDeps = {

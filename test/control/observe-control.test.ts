@@ -3,10 +3,11 @@ import { observeControl } from '../../src/control/observe-control.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { capturedLog } from '../support/captured-log.ts';
+import { manualClock } from '../support/manual-clock.ts';
 
 it('counts comparisons with the provider that fail, until one does not', async () => {
   const metrics = createMetrics({ ofNode: false });
-  const { reconciler } = observeControl({ logger: capturedLog().logger, metrics });
+  const { reconciler } = observeControl({ logger: capturedLog().logger, metrics, clock: manualClock() });
   const failed = async () =>
     (await metrics.registry.getSingleMetric('hookline_comparisons_failed')?.get())?.values.map(
       ({ value }) => value,
@@ -23,7 +24,9 @@ it('counts comparisons with the provider that fail, until one does not', async (
 
 it('tells that the brokers refuse the commands where they do, and of nothing else that comes between', () => {
   const log = capturedLog();
-  const { reader } = observeControl({ logger: log.logger, metrics: createMetrics({ ofNode: false }) });
+  const { reader } = observeControl({
+    ...{ logger: log.logger, metrics: createMetrics({ ofNode: false }), clock: manualClock() },
+  });
   reader.onRefused(new HooklineError('KAFKA_REFUSED', 't: this user may not read it'));
   reader.onRefused(new Error('Unknown topic t.'));
   reader.onRefused(null);
@@ -32,4 +35,28 @@ it('tells that the brokers refuse the commands where they do, and of nothing els
     expect.stringMatching(/^commands are not read, trying again; if a topic is missing/),
     'commands are read again',
   ]);
+});
+
+it('is not ready while the brokers refuse to have a topic of its own read or written, and for no other failure', async () => {
+  const clock = manualClock();
+  const metrics = createMetrics({ ofNode: false });
+  const { refused, state, records } = observeControl({ logger: capturedLog().logger, metrics, clock });
+  const stored = (topic: string) => records.onStored({ topic, partition: 0, offset: 0n });
+  const remedy = 'grant Write on results to the user that Hookline logs in as';
+  state.onBrokenOff(new Error('the connection was closed'), 'results');
+  records.onDelay('results', new HooklineError('PUBLISH_DEADLINE'));
+  expect(refused()).toBeNull();
+  records.onDelay('results', new HooklineError('PUBLISH_REFUSED', 'denied', { remedy }));
+  expect(refused()).toBe(`PUBLISH_REFUSED: the brokers refuse the record (denied): ${remedy}`);
+  stored('subscriptions');
+  expect(refused()).toContain(remedy);
+  stored('results');
+  expect(refused()).toBeNull();
+  state.onBrokenOff(new HooklineError('KAFKA_REFUSED', 'results: this user may not read it'), 'results');
+  // Written it can be.
+  stored('results');
+  await clock.advance(29_999);
+  expect(refused()).toMatch(/^KAFKA_REFUSED: .*results: this user may not read it/);
+  await clock.advance(1);
+  expect(refused()).toBeNull();
 });

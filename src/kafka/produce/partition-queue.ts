@@ -43,6 +43,7 @@ const MIN_BYTES = 16_384;
 const MAX_RECORDS = 1_000;
 /** Retries of one kind that stay on the same client before a fresh one is tried. */
 const SAME_CLIENT_RETRIES = 5;
+const DENIED = 'TOPIC_AUTHORIZATION_FAILED';
 /** 40, 80, 160, 320, 400, 400 … ms. */
 const backoff = (attempt: number) => Math.min(20 * 2 ** attempt, 400);
 
@@ -141,7 +142,11 @@ export class PartitionQueue {
       if (failure.outcome === 'split') return this.#split(batch, failure);
       if (failure.outcome === 'refused') {
         const { topic } = this.#deps;
-        const refusal = new HooklineError('PUBLISH_REFUSED', failure.message, { cause: failure, topic });
+        const denied = failure.message === DENIED && {
+          remedy: `grant Write on ${topic} to the user that Hookline logs in as`,
+        };
+        const options = { cause: failure, topic, ...denied };
+        const refusal = new HooklineError('PUBLISH_REFUSED', failure.message, options);
         rejectAll(
           batch.filter(({ deadline }) => Number.isFinite(deadline)),
           refusal,

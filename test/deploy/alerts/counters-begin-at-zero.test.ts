@@ -36,7 +36,7 @@ describe('a counter that an alert watches for its first increase', () => {
     const metrics = createMetrics();
     await createIngressObserver({ logger, metrics, keyring: { has: () => true, refs: () => ['eu'] } }).stop();
     observeDelivery({ metrics, clock: systemClock }, { isDue: false, take: () => [] });
-    observeControl({ logger, metrics });
+    observeControl({ logger, metrics, clock: systemClock });
     observeBodyStore({ logger, metrics });
     spoolMetrics(metrics);
     const lines = (await metrics.registry.metrics()).split('\n');
@@ -55,7 +55,7 @@ describe('a counter that an alert watches for its first increase', () => {
   it('has all stages of dead-letter records, that of commands among them', async () => {
     const metrics = createMetrics();
     observeDelivery({ metrics, clock: systemClock }, { isDue: false, take: () => [] });
-    observeControl({ logger: capturedLog().logger, metrics });
+    observeControl({ logger: capturedLog().logger, metrics, clock: systemClock });
     const stages = (await metrics.registry.metrics()).matchAll(
       /^hookline_dead_letters_total\{stage="(\w+)"\} 0$/gm,
     );

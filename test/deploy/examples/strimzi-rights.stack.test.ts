@@ -203,6 +203,33 @@ describe('with the rights of the Strimzi example and no others', () => {
     120_000,
   );
 
+  it.each([
+    ['READ', /command-results: this user may not read it\): grant .*Read on this topic/],
+    ['WRITE', /refuse the record .*: grant Write on payments.command-results/],
+  ] as const)(
+    'control without the right to %s results says so while commands wait for them, and goes on when it has it',
+    async (operation, why) => {
+      const env = { ...as('hookline-control'), CONTROL_GROUP_ID: undefined };
+      const control = await fixture.control({ provider: sandbox.url, publicUrl: 'http://127.0.0.1:9' }, env);
+      const admin = new kafkajs.Kafka({ brokers: stack.brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
+      await admin.connect();
+      const operations = kafkajs.AclOperationTypes;
+      const right = denied('hookline-control', 'payments.command-results', 'topic', operations[operation]);
+      await admin.createAcls({ acl: [right] });
+      const adminUrl = await control.adminUrl();
+      const ref = `less-${operation.toLowerCase()}`;
+      const create = ['command', 'subscription.create', '--ref', ref, '--events', 'payment_status', '--wait'];
+      const created = cliAs('hookline-operator', ...create);
+      await until('it says so', async () => why.test((await readiness(adminUrl)).reasons), 30_000);
+      await admin.deleteAcls({ filters: [right] });
+      await admin.disconnect();
+      expect((await created).out).toContain('SUCCEEDED');
+      await until('it is ready', async () => (await readiness(adminUrl)).status === 200, 45_000);
+      expect(await control.stop()).toBe(0);
+    },
+    120_000,
+  );
+
   it('a probe is verified, and the spool of an ingress that is gone is drained with the rights of ingress', async () => {
     const keys = { subscriptionId: randomUUID(), signingSecret: randomUUID() };
     fixture.secrets('hookline-probe', {

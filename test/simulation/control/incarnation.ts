@@ -50,7 +50,11 @@ export async function startControl(
 ): Promise<ControlIncarnation> {
   const { simulation, cluster, system } = site;
   const clock = actorClock(simulation, actor, simulation.random(actor.name));
-  const observe = observeControl({ logger: loggerOf(site, actor), metrics: quietContext(clock).metrics });
+  const observe = observeControl({
+    logger: loggerOf(site, actor),
+    metrics: quietContext(clock).metrics,
+    clock,
+  });
   const connection: KafkaConnection = {
     ...{ brokers: cluster.bootstrap, tls: undefined, sasl: undefined, loopbackOnly: false },
   };
