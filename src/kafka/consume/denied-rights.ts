@@ -35,7 +35,14 @@ async function readNothing(openTopic: OpenTopic, topic: string): Promise<void> {
   try {
     const ends = await fetcher.offsets('end');
     const { leaders } = await fetcher.lookUp();
-    if (leaders[0] !== undefined) await fetcher.fetch(leaders[0], new Map([[0, ends.get(0) ?? 0n]]));
+    // Each broker that leads: they learn of a right one after the other.
+    const led = new Map([...leaders.entries()].map(([partition, leader]) => [leader, partition]));
+    led.delete(undefined);
+    await Promise.all(
+      [...led].map(([leader, partition]) =>
+        fetcher.fetch(leader as number, new Map([[partition, ends.get(partition) ?? 0n]])),
+      ),
+    );
   } finally {
     fetcher.close();
   }
