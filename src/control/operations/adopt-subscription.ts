@@ -3,6 +3,7 @@ import { signingPartFault } from '../../crypto/keys.ts';
 import { eventNameOf } from '../../provider/dialect.ts';
 import { isWithoutEffect, mayComeLater } from '../../provider/judge-answer.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
+import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
 import {
   isUnfinished,
   replacedBy,
@@ -49,8 +50,7 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
     return { message: 'adopted', subscriptionId: current.subscriptionId };
   // Of an adoption: this one before a crash, or an earlier one.
   const unfinished = current && isUnfinished(current) ? current : null;
-  const dir = await context.dirSecrets(command.ref);
-  if (dir.signingSecrets.length === 0) throw new HooklineError('KEYS_MISSING');
+  const dir = await filesOf(context, isResumed);
   if (current?.state === 'REQUESTED' && dir.subscriptionIds.length === 0)
     throw new HooklineError('KEYS_MISSING', NAMELESS);
   const wantedId = isResumed ? (current.subscriptionId ?? undefined) : dir.subscriptionIds[0];
@@ -98,6 +98,22 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
   await storeState(context, { ...active, sealedKeys, events, begunBy: command.commandId });
   return { message: 'adopted', subscriptionId };
 }
+
+/** @throws HooklineError KEYS_MISSING, KEYS_INVALID where nothing was changed; PROVIDER_UNAVAILABLE where something may be */
+async function filesOf({ command, dirSecrets }: OperationContext, isResumed: boolean): Promise<DirSecrets> {
+  try {
+    const dir = await dirSecrets(command.ref);
+    if (dir.signingSecrets.length === 0) throw new HooklineError('KEYS_MISSING');
+    return dir;
+  } catch (error) {
+    // A rejected command has changed nothing; this one may have, before a crash.
+    if (!isResumed || !hasCode(error, 'KEYS_MISSING', 'KEYS_INVALID')) throw error;
+    throw new HooklineError('PROVIDER_UNAVAILABLE', `${MAY_DELIVER}: ${error.message}`);
+  }
+}
+
+const MAY_DELIVER =
+  'the adoption was begun, and may have taken effect: correct the files and adopt it again, or delete the ref. It was ended by';
 
 const NAMELESS =
   'its subscription-id too, as a creation of the ref that came to no end may have left another one at the address';

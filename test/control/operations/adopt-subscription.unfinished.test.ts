@@ -69,6 +69,27 @@ describe('an adoption that does not come to its end at once', () => {
   });
 
   it.each([
+    ['are gone', (harness: ControlHarness) => harness.fixture.forget('a')],
+    ['cannot be used', ({ fixture }: ControlHarness) => fixture.secrets('a', { 'signing-secret': 'short' })],
+  ])('that had its effect before a crash is not REJECTED where its files %s then', async (_, change) => {
+    await using harness = await openControlHarness();
+    const { id, signingSecret } = await seedKnown(harness);
+    const record = harness.recordOf({ commandId: 'a-1', ...adopt() });
+    await takeUntil(harness, record, 'state');
+    expect(await harness.subscriptions()).toMatchObject([{ id, url }]);
+    change(harness);
+    await harness.take(record);
+    expect(harness.results.at(-1)).toMatchObject({
+      ...{ status: 'FAILED', errorCode: 'PROVIDER_UNAVAILABLE' },
+      message: expect.stringContaining('may have taken effect: correct the files and adopt it again'),
+    });
+    // Another command of its kind has changed nothing.
+    expect(await harness.run(adopt())).toMatchObject({ status: 'REJECTED' });
+    harness.fixture.secrets('a', { 'signing-secret': signingSecret });
+    expect(await harness.run(adopt())).toMatchObject({ status: 'SUCCEEDED', subscriptionId: id });
+  });
+
+  it.each([
     ['before a crash', 'update'],
     ['although the answer was lost', 'answer'],
   ])('that had its effect %s, and is refused then, stays: its deliveries are verified', async (_, lost) => {
