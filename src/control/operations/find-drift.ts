@@ -103,6 +103,9 @@ export async function withoutFilesOwn(
   );
 }
 
+const ALL_GONE =
+  'if they are really gone, create one under a ref that was never used, so that the list is not empty, and send the command again';
+
 /**
  * An empty list, while the state has active subscriptions, counts as a fault of the provider. If everything is really
  * lost, the operators decide.
@@ -114,6 +117,7 @@ export function refuseEmptyList(items: readonly ListedItem[], records: readonly 
   throw new HooklineError(
     'PROVIDER_ANSWER_INVALID',
     `the list of subscriptions is empty, and the state has ${active} active`,
+    { remedy: ALL_GONE },
   );
 }
 
