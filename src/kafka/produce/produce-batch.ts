@@ -13,6 +13,7 @@ import {
   produceV11,
   protocolErrorsCodesById,
   ResponseError,
+  TimeoutError,
   type Writer,
 } from '@platformatic/kafka';
 import type { Clock } from '../../runtime/clock.ts';
@@ -51,6 +52,9 @@ const MAX_SHARED_BYTES = 524_288;
 /** What brokers have for a shared request: then they confirm what they have, and one slow partition holds up the others no longer. */
 const SHARED_TIMEOUT_MS = 1_000;
 
+const THROTTLED =
+  'no answer in time, as the brokers throttle this client: its quota (producer_byte_rate, request_percentage) is used up';
+
 /** A batch that is about to be sent. */
 type Sending = {
   readonly batch: Batch;
@@ -83,6 +87,8 @@ export function createProduceBatch(timeoutMs: number, clock: Clock): ProduceBatc
     asked.set(connection, asking);
     return asking;
   };
+  /** Until when a broker reads no request of a connection, as this client has used up its quota. */
+  const throttled = new WeakMap<Connection, number>();
   /** What begins in this turn, by connection. */
   const gathered = new Map<Connection, { readonly all: Sending[]; bytes: number }>();
   const gather = (connection: Connection, api: ProduceApi, one: Sending) => {
@@ -116,7 +122,8 @@ export function createProduceBatch(timeoutMs: number, clock: Clock): ProduceBatc
         else reject(outcome);
       }
     } catch (error) {
-      for (const { reject } of begun) reject(error);
+      const isThrottled = error instanceof TimeoutError && clock.now() < (throttled.get(connection) ?? 0);
+      for (const { reject } of begun) reject(isThrottled ? new AttemptError('unknown', THROTTLED) : error);
     }
   };
   const produce = async (connection: Connection, api: ProduceApi, batches: readonly Batch[]) => {
@@ -127,7 +134,9 @@ export function createProduceBatch(timeoutMs: number, clock: Clock): ProduceBatc
         : undefined;
     const messages = encode ? [] : batches.flatMap(toMessages);
     const over = checked(connection, () => batches.every(({ mayBegin }) => mayBegin()), encode);
-    return judgementOf(await answerOf(api.async(over, ALL_REPLICAS, timeoutMs, messages, {})), batches);
+    const answer = await answerOf(api.async(over, ALL_REPLICAS, timeoutMs, messages, {}));
+    if (answer?.throttleTimeMs) throttled.set(connection, clock.now() + answer.throttleTimeMs);
+    return judgementOf(answer, batches);
   };
   return {
     async prepare(connection) {
