@@ -24,6 +24,7 @@ import {
 import {
   beforeCommand,
   eventsOf,
+  hasBegun,
   isCarriedOut,
   isOfAnotherRef,
   isReleased,
@@ -50,7 +51,7 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
     return { message: 'adopted', subscriptionId: current.subscriptionId };
   // Of an adoption: this one before a crash, or an earlier one.
   const unfinished = current && isUnfinished(current) ? current : null;
-  const dir = await filesOf(context, isResumed);
+  const dir = await filesOf(context);
   if (current?.state === 'REQUESTED' && dir.subscriptionIds.length === 0)
     throw new HooklineError('KEYS_MISSING', NAMELESS);
   const wantedId = isResumed ? (current.subscriptionId ?? undefined) : dir.subscriptionIds[0];
@@ -100,14 +101,14 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
 }
 
 /** @throws HooklineError KEYS_MISSING, KEYS_INVALID where nothing was changed; PROVIDER_UNAVAILABLE where something may be */
-async function filesOf({ command, dirSecrets }: OperationContext, isResumed: boolean): Promise<DirSecrets> {
+async function filesOf(context: OperationContext): Promise<DirSecrets> {
   try {
-    const dir = await dirSecrets(command.ref);
+    const dir = await context.dirSecrets(context.command.ref);
     if (dir.signingSecrets.length === 0) throw new HooklineError('KEYS_MISSING');
     return dir;
   } catch (error) {
     // A rejected command has changed nothing; this one may have, before a crash.
-    if (!isResumed || !hasCode(error, 'KEYS_MISSING', 'KEYS_INVALID')) throw error;
+    if (!hasBegun(context) || !hasCode(error, 'KEYS_MISSING', 'KEYS_INVALID')) throw error;
     throw new HooklineError('PROVIDER_UNAVAILABLE', `${MAY_DELIVER}: ${error.message}`);
   }
 }
