@@ -28,9 +28,9 @@ type Schemas = { readonly types: readonly Type[] };
 export function schemasPage({ config }: ConsoleDeps, watch: Watch): Page {
   const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
   const driftOf = (topic: string) => {
-    const samples = (watch.pods() ?? []).flatMap((pod) =>
-      pod.samples.of('hookline_schema_drift_total', { topic }),
-    );
+    const samples = (watch.pods() ?? [])
+      .flatMap((pod) => pod.samples.of('hookline_schema_drift_total'))
+      .filter(({ labels }) => labels.topic === topic);
     // The metric's path says nothing of arrays.
     const plain = (path = '') => path.replaceAll('[]', '');
     return (field?: string) =>

@@ -47,7 +47,7 @@ export type ConsoleAppDeps = {
 /** A page is four requests the first time, two afterwards. */
 const PER_MINUTE = { all: 300, changes: 30 };
 /** A topic's name has 249 characters at most, and an address may take three for each. */
-const PARAMETERS = { routerOptions: { maxParamLength: 3 * 249 } };
+const MAX_PARAMETER_LENGTH = 3 * 249;
 /** The largest that is posted is a pasted message or a file of subscriptions. */
 const BODY_LIMIT = 2 * 1024 * 1024;
 const PROBES = /^\/(livez|readyz)$/;
@@ -55,13 +55,13 @@ const ASSETS = /^\/assets\//;
 
 /** The console's HTTP server, apart from its `listen`. */
 export async function createConsoleApp(deps: ConsoleAppDeps): Promise<FastifyInstance> {
-  const { pages, identify, isSecure, logger, stopping } = deps;
+  const { pages, identify, isSecure, logger } = deps;
   const { all, changes } = deps.perMinute ?? PER_MINUTE;
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     forceCloseConnections: true,
     requestTimeout: 30_000,
-    ...PARAMETERS,
+    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
   });
   app.decorateRequest('consoleUser', null);
   app.setErrorHandler((error, request, reply) =>
@@ -113,7 +113,6 @@ export async function createConsoleApp(deps: ConsoleAppDeps): Promise<FastifyIns
   }
   const serving = {
     ...deps,
-    stopping,
     canLogOut: deps.login !== undefined,
     limitChange: limitOf(app, changes),
     streams: new Streams(),
@@ -165,7 +164,7 @@ const require = createRequire(import.meta.url);
 
 /** Ours, and uPlot from its package as it is. */
 const ASSET_FILES = {
-  root: [join(import.meta.dirname, '../assets'), join(dirname(require.resolve('uplot')), '.')],
+  root: [join(import.meta.dirname, '../assets'), dirname(require.resolve('uplot'))],
   allowedPath: (path: string) =>
     /^\/(console\.(css|js)|icon\.svg|uPlot\.(iife\.min\.js|min\.css))$/.test(path),
 };

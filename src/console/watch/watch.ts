@@ -47,6 +47,7 @@ const MINUTE = 60_000 / EVERY_MS;
 /** Processes that are read. More than any installation has, and a bound of the memory. */
 const MAX_PODS = 100;
 
+/** Those that the overview and the plots are made of. */
 const COUNTERS = [
   'hookline_deliveries_total',
   'hookline_deliveries_refused_total',
@@ -54,11 +55,8 @@ const COUNTERS = [
   'hookline_publish_seconds_bucket',
   'hookline_dead_letters_total',
   'hookline_schema_drift_total',
-  'hookline_unclassified_total',
   'hookline_commands_total',
   'hookline_provider_requests_total',
-  'hookline_key_matches_total',
-  'hookline_spool_drained_total',
 ];
 
 /** Reads all processes every five seconds. It keeps one hour, and five minutes of the counters. */
