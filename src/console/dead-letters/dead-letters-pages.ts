@@ -22,14 +22,7 @@ import { jobChanges, jobNamed } from './job-changes.ts';
 import { type Job, Jobs } from './jobs.ts';
 import { filterOptions, selectionOf } from './selection.ts';
 import { jobOf, jobSection } from './show-job.ts';
-import {
-  type DeadLetterList,
-  listPageOf,
-  listSection,
-  OncePerState,
-  openWords,
-  selectedSection,
-} from './show-list.ts';
+import { type DeadLetterList, listPageOf, listSection, openWords, selectedSection } from './show-list.ts';
 import { type OneDeadLetter, onePageOf } from './show-one.ts';
 
 /** Records of a page of the list. */
@@ -169,3 +162,20 @@ const commandOf = ({ kind, isDry, again, filter, reason }: Job): string =>
     ...(again ? ['--again'] : []),
     ...(isDry ? ['--dry-run'] : []),
   ].join(' ');
+
+/** What many open pages show of the same state is made once, and forgotten with the state. */
+export class OncePerState<T> {
+  #state = '';
+  readonly #made = new Map<string, T>();
+
+  /** @param key what it depends on beside the state */
+  get(state: string, key: string, make: () => T): T {
+    if (state !== this.#state) this.#made.clear();
+    this.#state = state;
+    const known = this.#made.get(key);
+    if (known !== undefined) return known;
+    const made = make();
+    this.#made.set(key, made);
+    return made;
+  }
+}

@@ -49,12 +49,18 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Not available now',
 };
 
-/** A failure in a sentence. */
+/** A failure as the audit trail has it. */
+export const sentenceOf = (error: unknown): string => {
+  if (error instanceof HooklineError) return `${error.code}: ${error.message}`;
+  return error instanceof Error ? error.message : String(error);
+};
+
+/** A failure as an open page has it. */
 export const messageOf = (error: Error): string => describe(error).message;
 
 function describe(error: Fault): { readonly status: number; readonly message: string } {
   if (error instanceof PageError) return { status: error.status, message: error.message };
-  if (error instanceof HooklineError) return { status: 503, message: `${error.code}: ${error.message}` };
+  if (error instanceof HooklineError) return { status: 503, message: sentenceOf(error) };
   if (error.code?.startsWith('FST_CSRF'))
     return {
       status: 403,

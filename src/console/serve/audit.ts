@@ -1,4 +1,4 @@
-import { HooklineError, hasCode } from '../../core/errors.ts';
+import { hasCode } from '../../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
 import { type KafkaAccess, UNOBSERVED } from '../../kafka/open-kafka.ts';
@@ -72,11 +72,3 @@ export function openAudit(deps: {
     stop: () => publisher.stop(),
   };
 }
-
-/** A failure as the audit trail and the page say it. */
-export const sentenceOf = (error: unknown): string =>
-  error instanceof HooklineError
-    ? `${error.code}: ${error.message}`
-    : error instanceof Error
-      ? error.message
-      : String(error);

@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Html } from '../page/html.ts';
 import { type Change, checkRole, type Fields, type Page, PageError } from '../page/page.ts';
-import { accepts } from './answer-error.ts';
-import { sentenceOf } from './audit.ts';
+import { accepts, sentenceOf } from './answer-error.ts';
 import { frameOf, requestOf, type Serving } from './serve-page.ts';
 
 /** One change: who may, from where, what; then the audit trail; then the change; then how it ended. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { OncePerState } from '../../../src/console/dead-letters/show-list.ts';
+import { OncePerState } from '../../../src/console/dead-letters/dead-letters-pages.ts';
 
 it('makes what fifty pages show once for each state and selection', () => {
   const shared = new OncePerState<string>();
