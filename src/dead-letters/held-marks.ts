@@ -2,10 +2,9 @@ import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-lette
 import type { DeadLetterPosition, DeadLetterRecord } from './dead-letter-record.ts';
 import type { Dismissed, Redriven } from './dead-letters.ts';
 import { markedBy, namesOf } from './read-marker.ts';
+import { SharedTexts } from './shared-texts.ts';
 import { TextNumbers } from './text-numbers.ts';
 
-/** Texts that are looked up before another copy is kept. */
-const MAX_TEXTS = 1_000;
 const NO_OFFSET = -1;
 
 /** What markers say, in about 60 bytes a position: a marker can come before its record, and after records of others. */
@@ -19,7 +18,7 @@ export class HeldMarks {
   readonly #dismissedAt: number[] = [];
   readonly #by: string[] = [];
   readonly #reason: string[] = [];
-  readonly #texts = new Map<string, string>();
+  readonly #texts = new SharedTexts();
 
   /** Of several markers of one kind the last counts. */
   take(marker: DeadLetterRecord): void {
@@ -30,8 +29,8 @@ export class HeldMarks {
       else {
         const n = this.#dismissed.numberOf(name);
         this.#dismissedAt[n] = timestamp;
-        this.#by[n] = this.#shared(headers[NAMES.dismissedBy] ?? '');
-        this.#reason[n] = this.#shared(headers[NAMES.dismissedReason] ?? '');
+        this.#by[n] = this.#texts.of(headers[NAMES.dismissedBy] ?? '');
+        this.#reason[n] = this.#texts.of(headers[NAMES.dismissedReason] ?? '');
       }
     }
   }
@@ -56,16 +55,8 @@ export class HeldMarks {
     const [, before = to, offset] = /^(.*@)(0|[1-9]\d{0,14})$/s.exec(to) ?? [];
     const n = this.#redriven.numberOf(name);
     this.#redrivenAt[n] = at;
-    this.#to[n] = this.#shared(before);
+    this.#to[n] = this.#texts.of(before);
     this.#toOffset[n] = offset === undefined ? NO_OFFSET : Number(offset);
-  }
-
-  #shared(text: string): string {
-    const known = this.#texts.get(text);
-    if (known !== undefined) return known;
-    if (this.#texts.size >= MAX_TEXTS) this.#texts.clear();
-    this.#texts.set(text, text);
-    return text;
   }
 }
 

@@ -1,4 +1,6 @@
+import { cutText } from '../../core/cut-text.ts';
 import type { DeadLetter } from '../../dead-letters/dead-letters.ts';
+import { SharedTexts } from '../../dead-letters/shared-texts.ts';
 import { DEAD_LETTER_HEADERS } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { lengthOf } from '../../kafka/connect/clip-values.ts';
 import { openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
@@ -35,8 +37,6 @@ const MAX_HEADER = 500;
 const MAX_KEY_BYTES = 4 * MAX_HEADER;
 /** Headers of a record beside Hookline's own: others may write into the topic too. */
 const MAX_OTHERS = 10;
-/** Texts that are looked up before another copy is kept. */
-const MAX_TEXTS = 1_000;
 /** Offsets of a partition that are read before what was read is shown. */
 const SLICE = 2_000n;
 
@@ -58,7 +58,7 @@ export class DeadLetterBook {
     version: 0,
   };
   #isStale = false;
-  readonly #texts = new Map<string, string>();
+  readonly #texts = new SharedTexts();
 
   constructor(deps: DeadLetterBookDeps) {
     this.#deps = deps;
@@ -120,7 +120,7 @@ export class DeadLetterBook {
         const few = Object.fromEntries(
           headersToHold(headers).map(([name, text]) => [this.#shared(name), this.#shared(text)]),
         );
-        const name = key && cut(key.subarray(0, MAX_KEY_BYTES).toString(), MAX_HEADER);
+        const name = key && cutText(key.subarray(0, MAX_KEY_BYTES).toString(), MAX_HEADER);
         this.#held.take({ partition, offset, timestamp, key: name, bytes, headers: few });
         // At once: where another partition cannot be read, these are not taken again.
         this.#positions.set(partition, offset + 1n);
@@ -142,15 +142,7 @@ export class DeadLetterBook {
     return left > 0;
   }
 
-  /** Most texts of headers are those of other records too: one copy is enough. */
-  #shared(text: string): string {
-    const known = text.length > MAX_HEADER ? undefined : this.#texts.get(text);
-    if (known !== undefined) return known;
-    if (this.#texts.size >= MAX_TEXTS) this.#texts.clear();
-    const short = cut(text, MAX_HEADER);
-    this.#texts.set(short, short);
-    return short;
-  }
+  #shared = (text: string): string => this.#texts.of(cutText(text, MAX_HEADER));
 
   #beginAnew(): void {
     this.#held = this.#nothing();
@@ -165,10 +157,6 @@ export class DeadLetterBook {
     this.#known = { ...this.#known, ...more, version: this.#known.version + 1 };
   }
 }
-
-/** A part of a string keeps the whole of it in memory (V8), unless it is a copy. */
-const cut = (text: string, length: number): string =>
-  text.length > length ? Buffer.from(text.slice(0, length), 'utf16le').toString('utf16le') : text;
 
 const OWN: ReadonlySet<string> = new Set(Object.values(DEAD_LETTER_HEADERS));
 

@@ -1,5 +1,6 @@
 import { subjectOf } from '../../control/reconciler/reported-drift.ts';
 import type { CommandResult } from '../../core/command.ts';
+import { cutText } from '../../core/cut-text.ts';
 import type { Position } from '../../core/record.ts';
 
 /** A result with long texts and lists shortened. */
@@ -126,20 +127,15 @@ function shortened(result: CommandResult): HeldResult {
     }
     return held;
   };
-  const texts = Object.entries(result).filter(
-    ([, value]) => typeof value === 'string' && value.length > MAX_TEXT,
-  );
+  const texts = Object.entries(result).filter(([, value]) => typeof value === 'string');
   const subscriptions = first(result.subscriptions);
   const drift = first(result.drift);
   return {
     ...result,
-    ...Object.fromEntries(texts.map(([name, text]) => [name, cut(text as string)])),
+    ...Object.fromEntries(texts.map(([name, text]) => [name, cutText(text as string, MAX_TEXT)])),
     subscriptions: result.subscriptions && subscriptions,
     drift: result.drift && drift,
     moreSubscriptions: (result.subscriptions?.length ?? 0) - subscriptions.length,
     moreDrift: (result.drift?.length ?? 0) - drift.length,
   };
 }
-
-/** A part of a string keeps the whole of it in memory (V8), unless it is a copy. */
-const cut = (text: string): string => Buffer.from(text.slice(0, MAX_TEXT), 'utf16le').toString('utf16le');
