@@ -1,18 +1,23 @@
+import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { readSealingKeys } from '../../crypto/sealing.ts';
 import { type DeadLetterTopic, openDeadLetterTopic } from '../../dead-letters/dead-letter-topic.ts';
 import { deadLetterRow, describeDeadLetter } from '../../dead-letters/describe-dead-letter.ts';
+import { parseDismissal } from '../../dead-letters/dismiss-all.ts';
 import { FILTER_HELP, parseFilter } from '../../dead-letters/filter.ts';
-import { connectBodyStore, connectKafka, loadConfig } from '../shell/connections.ts';
+import { connectBodyStore, connectKafka, loadConfig, REDELIVERY_GROUPS } from '../shell/connections.ts';
 import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
-import { type DismissOptions, dismiss } from './dismiss.ts';
-import { type RedriveOptions, redrive } from './redrive.ts';
+import { type RunOptions, reportedRun } from './report-run.ts';
+import { runDismiss } from './run-dismiss.ts';
+import { runRedrive } from './run-redrive.ts';
 import { bodyOf, showBody, showDeadLetter } from './show-dead-letter.ts';
 
 type ListOptions = { filter?: string[]; json?: boolean };
 type ShowOptions = { body?: string | boolean; json?: boolean; reveal?: boolean };
+type RedriveOptions = RunOptions & { again?: boolean };
+type DismissOptions = RunOptions & { reason?: string; by?: string };
 
 export function addDlqCommand(program: Command, shell: Shell, run: Run): void {
   const filterHelp = `only records that meet this condition (name=value); may be repeated, all must hold: ${FILTER_HELP}`;
@@ -122,5 +127,29 @@ async function withDeadLetterTopic(
     return await work(topic);
   } finally {
     await topic.stop();
+  }
+}
+
+async function redrive(shell: Shell, options: RedriveOptions): Promise<ExitCode> {
+  const { run, print } = reportedRun(shell, options, ': --again redrives them once more');
+  const config = loadConfig(shell, ...REDELIVERY_GROUPS);
+  const kafka = connectKafka(config);
+  return print(await runRedrive(config, { ...run, kafka, again: options.again === true }), 'stored');
+}
+
+async function dismiss(shell: Shell, options: DismissOptions): Promise<ExitCode> {
+  const dismissal = parseDismissal({ ...options, by: options.by ?? userName() });
+  const { run, print } = reportedRun(shell, options);
+  const config = loadConfig(shell, 'kafka', 'topics');
+  const kafka = connectKafka(config);
+  return print(await runDismiss(config, { ...run, kafka, dismissal }), 'dismissed');
+}
+
+/** In a container the user may have no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? ''}`.trim();
   }
 }

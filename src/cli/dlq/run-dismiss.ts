@@ -3,7 +3,7 @@ import { type Dismissal, dismissAll } from '../../dead-letters/dismiss-all.ts';
 import { acquireOperatorLease } from '../../dead-letters/operator-lease.ts';
 import type { DeadLetterOutcome } from '../../dead-letters/redrive-one.ts';
 import { selectDue } from '../../dead-letters/select-due.ts';
-import { type KafkaAccess, openPublisher, UNOBSERVED } from '../../kafka/open-kafka.ts';
+import { openPublisher, UNOBSERVED } from '../../kafka/open-kafka.ts';
 import type { Config } from '../shell/connections.ts';
 import { type DlqRun, PUBLISH_DEADLINE_MS } from './run-redrive.ts';
 
@@ -23,7 +23,10 @@ export async function runDismiss(
     const noBodies = { bodies: undefined, sealingKeys: undefined };
     const topic = await openDeadLetterTopic(kafka, prefix, noBodies, shell.signal);
     opened.defer(() => topic.stop());
-    const publisher = openMarkerPublisher(kafka, topic.topic);
+    const { publisher } = openPublisher(kafka, [topic.topic], {
+      backlogBytes: BACKLOG_BYTES,
+      observer: UNOBSERVED,
+    });
     opened.defer(() => publisher.stop());
     lease?.signal.addEventListener('abort', () => publisher.abandon());
     const selection = selectDue(await topic.all(filter), filter, { limit, foreign: true });
@@ -41,9 +44,3 @@ export async function runDismiss(
     await opened.disposeAsync();
   }
 }
-
-const openMarkerPublisher = (kafka: KafkaAccess, topic: string) =>
-  openPublisher(kafka, [topic], {
-    backlogBytes: BACKLOG_BYTES,
-    observer: UNOBSERVED,
-  }).publisher;
