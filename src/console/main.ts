@@ -60,7 +60,13 @@ async function start({ add, stopping }: Components): Promise<void> {
   const shell = { source, print: note, write: async () => {}, note, signal: stopping };
   const deps: ConsoleDeps = { config, kafka, registry, shell, clock, logger, add };
   const app = await createConsoleApp({
-    ...{ login, audit, probes, logger, clock, isSecure, stopping },
+    login,
+    audit,
+    probes,
+    logger,
+    clock,
+    isSecure,
+    stopping,
     pages: consolePages(deps),
     identify: createIdentify(settings, sessions),
   });

@@ -37,7 +37,9 @@ function markers(
 ): OutgoingRecord[] {
   const partitions = Map.groupBy(copies, ({ partition }) => partition);
   return [...partitions].map(([partition, own]) => ({
-    ...{ topic, partition, value: null },
+    topic,
+    partition,
+    value: null,
     key: Buffer.from(key ?? at),
     headers: toHeaders(headersOf(namesOf(own, at))),
   }));

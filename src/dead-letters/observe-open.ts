@@ -19,7 +19,9 @@ export function observeOpen(
 ): LeasedWork {
   const topic = topicName(topics.prefix, OWN_TOPICS.deadLetter);
   return watchOpen({
-    ...{ openTopic, topic, clock },
+    openTopic,
+    topic,
+    clock,
     retentionMs: () => retentionOf(client, topic),
     ...openObserver({ ...deps, ...control }),
   });

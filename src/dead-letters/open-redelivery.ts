@@ -85,7 +85,10 @@ export async function openRedelivery(deps: RedeliveryDeps): Promise<Redelivery> 
   const keys = await openKeys(deps, stateTopic, readSubscription);
   const sealingKeys = readSealingKeys(config.subscriptions.sealingKeyFile);
   const { ports, publisher, limits } = openDelivery({
-    ...{ routes, prefix, layout: config.delivery.layout, moreTopics: commandTopics },
+    routes,
+    prefix,
+    layout: config.delivery.layout,
+    moreTopics: commandTopics,
     encryptionKeysOf: (ref) => keys.keyring.decryptionKeysOf(ref),
     openPublisher: (topics) =>
       openPublisher(kafka, topics, {
@@ -108,7 +111,8 @@ export async function openRedelivery(deps: RedeliveryDeps): Promise<Redelivery> 
   const storing: Redelivery['storing'] = (by) => objectFirst(ports.claims, by);
   return {
     delivery: { ...ports, publish: storing(send) },
-    ...{ send, storing },
+    send,
+    storing,
     readAvro: createWriterReader(registry),
     commandTopics,
     abandon() {
@@ -137,7 +141,10 @@ async function openKeys({ config, kafka, note, signal }: RedeliveryDeps, topic: 
   const noteOf = (what: string) => (error: unknown, at: string) =>
     note(`The subscription record ${at} ${what}: ${(error as Error).message}`);
   const keys = await openKeyring({
-    ...{ secretsDir, topic, read, openTopic: kafka.openTopic },
+    secretsDir,
+    topic,
+    read,
+    openTopic: kafka.openTopic,
     retiredKeysTtlMs: Number.MAX_SAFE_INTEGER,
     sealingKeys: readSealingKeys(sealingKeyFile),
     open: (attempt) => attempt(),

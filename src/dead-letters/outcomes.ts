@@ -31,7 +31,10 @@ export function summaryRows(outcomes: readonly DeadLetterOutcome[], dryRun: bool
     [outcome, outcome === 'stored' ? topicOf(to) : (code ?? ''), message ?? ''].join('\n'),
   );
   const rowOf = (outcome: Outcome, alike: readonly DeadLetterOutcome[], where: string, why: string) => ({
-    ...{ records: alike.length, outcome: TEXTS[outcome][dryRun ? 1 : 0], where, why },
+    records: alike.length,
+    outcome: TEXTS[outcome][dryRun ? 1 : 0],
+    where,
+    why,
     which: positionsOf(alike),
   });
   // What ended the run comes first: it is a single record.

@@ -153,8 +153,14 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
   const readTopic = async () => {
     const opened = await deps.open(() =>
       readSubscriptionTable({
-        ...{ openTopic, topic, read, clock: deps.clock },
-        ...{ onChange, onUnreadable, onAwaited, onBrokenOff },
+        openTopic,
+        topic,
+        read,
+        clock: deps.clock,
+        onChange,
+        onUnreadable,
+        onAwaited,
+        onBrokenOff,
         onRecreated: () => observer.lost?.(known.size),
       }),
     );

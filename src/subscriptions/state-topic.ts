@@ -73,7 +73,11 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
     return { ...fetcher, lookUp };
   };
   const take = takeRecords({
-    ...{ read, onUnreadable, onAwaited, clock, signal: stopping.signal },
+    read,
+    onUnreadable,
+    onAwaited,
+    clock,
+    signal: stopping.signal,
     onRecord(ref, fields) {
       // The key decides: the sealed keys of a record that was copied to another key do not open.
       const record = fields && ({ ...fields, ref } as SubscriptionRecord);
@@ -97,7 +101,13 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
   };
   const { onRecreated = () => {} } = deps;
   const follower = await followTopic({
-    ...{ openTopic: noteTopicId, topic, onRecord, onBrokenOff, onRewound, onRecreated, clock },
+    openTopic: noteTopicId,
+    topic,
+    onRecord,
+    onBrokenOff,
+    onRewound,
+    onRecreated,
+    clock,
   });
   return {
     get: (ref) => table.get(ref),

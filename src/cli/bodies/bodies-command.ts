@@ -51,7 +51,9 @@ async function compare(shell: Shell, { verify = false, json = false }: Options):
     const comparison = await compareObjects(references, { bodies, listing, verify, unchecked, signal });
     printRows(shell, json, comparison.rows);
     const incomplete = incompletenessOf(comparison, {
-      ...{ unread: unread.count, unchecked: unchecked.count, missing: missing.length },
+      unread: unread.count,
+      unchecked: unchecked.count,
+      missing: missing.length,
     });
     for (const line of incomplete) note(line);
     const { orphans: found, others } = findUnreferenced(listing, references, bodies.address, topics);

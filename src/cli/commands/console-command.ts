@@ -18,7 +18,9 @@ async function serveConsole(shell: Shell): Promise<ExitCode> {
   const ended = Promise.withResolvers<number | null>();
   // In a process group of its own: the terminal's Ctrl-C would reach it beside our signal, and a second signal ends it at once.
   const child = spawn(process.execPath, ['--disable-warning=TimeoutNegativeWarning', CONSOLE], {
-    ...{ env: { ...shell.source.env }, stdio: 'inherit', detached: true },
+    env: { ...shell.source.env },
+    stdio: 'inherit',
+    detached: true,
   });
   child.once('error', ended.reject);
   child.once('exit', (code) => ended.resolve(code));

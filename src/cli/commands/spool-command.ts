@@ -130,8 +130,10 @@ async function drain(
   const observer = noteReasons(shell);
   try {
     await drainSpool({
-      ...{ spool, clock: systemClock },
-      ...{ delivery: redelivery.delivery, send: redelivery.send },
+      spool,
+      clock: systemClock,
+      delivery: redelivery.delivery,
+      send: redelivery.send,
       stopping: shell.signal,
       observer,
     });
@@ -173,7 +175,9 @@ const open = (shell: Shell, config: DrainConfig): Promise<Redelivery> =>
 function openPatiently(shell: Shell, config: DrainConfig): Promise<Redelivery> {
   const { drainFailed } = noteReasons(shell);
   return retry(() => open(shell, config), {
-    ...{ backoff: STARTUP_BACKOFF, signal: shell.signal, clock: systemClock },
+    backoff: STARTUP_BACKOFF,
+    signal: shell.signal,
+    clock: systemClock,
     again: () => true,
     onFailure: drainFailed,
   });

@@ -27,7 +27,9 @@ export function reportedRun(shell: Shell, options: RunOptions, advice = '') {
   let total = 0;
   let printedAt = performance.now();
   const run: Omit<DlqRun, 'kafka'> = {
-    ...{ shell, isDry, filter: parseFilter(options.filter) },
+    shell,
+    isDry,
+    filter: parseFilter(options.filter),
     rate: ifGiven(options.rate, (text) => positive('--rate', text)),
     limit: ifGiven(options.limit, (text) => wholeNumber('--limit', text, { min: 1 })),
     onSelected(selection) {

@@ -32,7 +32,10 @@ export async function runDismiss(
     const selection = selectDue(await topic.all(filter), filter, { limit, foreign: true });
     onSelected(selection);
     const outcomes = await dismissAll(selection.due, {
-      ...{ dismissal, dryRun: isDry, rate, deadLetterTopic: topic.topic },
+      dismissal,
+      dryRun: isDry,
+      rate,
+      deadLetterTopic: topic.topic,
       publish: (record) => publisher.publish(record, PUBLISH_DEADLINE_MS),
       signal: AbortSignal.any([shell.signal, ...(lease ? [lease.signal] : [])]),
       check: lease?.check,

@@ -53,7 +53,12 @@ async function inspect(shell: Shell, wanted: string, options: Options): Promise<
     if (earlier > 0) shell.note(`${topic} has ${earlier} earlier record(s) about it: --limit shows more`);
   }
   const rows = inOrder(found).map(({ time, topic, partition, offset, step, what }) => ({
-    ...{ time, topic, partition, offset, step, what },
+    time,
+    topic,
+    partition,
+    offset,
+    step,
+    what,
   }));
   printRows(shell, options.json === true, rows);
   if (unread > 0)

@@ -75,7 +75,10 @@ export function testSample(
     const drifted = new Set<string>();
     const encoded = encodeByPolicy(
       {
-        ...{ message, route, found, isTaken: false },
+        message,
+        route,
+        found,
+        isTaken: false,
         envelope: { eventId: EVENT_ID, subscription: 'sample', receivedAt: RECEIVED_AT },
         record: { topic: route.topic, key: Buffer.from(found.entityId ?? EVENT_ID), headers: new Map() },
       },

@@ -79,14 +79,12 @@ export function connectKafka(config: Config<'kafka'>): KafkaAccess {
   const clientId = 'hookline-cli';
   const requestTimeoutMs = LARGE_RECORDS.requestMs;
   return openKafka({
-    ...{
-      settings: config.kafka,
-      files: UNOBSERVED_FILES,
-      clock: systemClock,
-      clientId,
-      log,
-      requestTimeoutMs,
-    },
+    settings: config.kafka,
+    files: UNOBSERVED_FILES,
+    clock: systemClock,
+    clientId,
+    log,
+    requestTimeoutMs,
   });
 }
 
@@ -96,7 +94,8 @@ export const connectRegistry = (config: Config<'registry'>): Registry =>
 /** The object store of BODY_STORE; undefined where that is unset. */
 export const connectBodyStore = (config: Config<'bodyStore'>): Promise<BodyStore | undefined> =>
   openBodyStore(config.bodyStore, {
-    ...{ files: UNOBSERVED_FILES, clock: systemClock },
+    files: UNOBSERVED_FILES,
+    clock: systemClock,
     observer: { written() {}, troubleChanged() {} },
   });
 

@@ -19,7 +19,10 @@ const withRemedy =
 
 export const ok = (check: string, finding: string): Finding => ({ check, state: 'ok', finding, remedy: '' });
 export const skipped = (check: string, finding: string, remedy = ''): Finding => ({
-  ...{ check, state: 'skipped', finding, remedy },
+  check,
+  state: 'skipped',
+  finding,
+  remedy,
 });
 export const unknown = withRemedy('unknown');
 export const warning = withRemedy('warning');

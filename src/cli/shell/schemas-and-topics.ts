@@ -22,7 +22,9 @@ export const topicsOf = (
   size: { readonly partitions: number; readonly replicationFactor: number },
 ): TopicSpec[] =>
   topicSpecs({
-    ...{ ...size, ...config.recordSize, ...config.durability },
+    ...size,
+    ...config.recordSize,
+    ...config.durability,
     prefix: config.topics.prefix,
     eventTopics: readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).all.map(
       ({ topic }) => topic,

@@ -33,7 +33,10 @@ export async function awaitResults(
   const topic = topicName(config.topics.prefix, OWN_TOPICS.results);
   const reading = watchReadErrors(shell, topic);
   const follower = await followTopic({
-    ...{ openTopic: kafka.openTopic, clock: kafka.clock, topic, opening: shell.signal },
+    openTopic: kafka.openTopic,
+    clock: kafka.clock,
+    topic,
+    opening: shell.signal,
     from: 'now',
     onBrokenOff: reading.onError,
     // An unreadable result rejects its command. Thrown to the follower, the record would be read again without end.

@@ -79,7 +79,9 @@ export async function openCommandChannel(
   const again = 'plan and apply may be repeated';
   const results = await awaitResults(shell, config, { kafka, again });
   return {
-    ...{ config, kafka, results },
+    config,
+    kafka,
+    results,
     async send(topic, commands, expiresInMs) {
       const now = Date.now();
       const times = {

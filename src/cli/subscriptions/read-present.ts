@@ -18,10 +18,14 @@ export async function readRecords(
   const topic = topicName(config.topics.prefix, OWN_TOPICS.subscriptions);
   const reading = watchReadErrors(shell, topic);
   const table = await readSubscriptionTable({
-    ...{ openTopic: kafka.openTopic, clock: kafka.clock, topic },
+    openTopic: kafka.openTopic,
+    clock: kafka.clock,
+    topic,
     read: await ownRecordReader(config, 'subscription'),
     onBrokenOff: reading.onError,
-    ...{ onUnreadable: note, onAwaited: note, onChange() {} },
+    onUnreadable: note,
+    onAwaited: note,
+    onChange() {},
   });
   try {
     await Promise.race([table.caughtUp(shell.signal), reading.forbidden]);

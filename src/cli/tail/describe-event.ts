@@ -48,7 +48,10 @@ export function describeEvent(
   const { topic, partition, offset, key, headers, timestamp } = record;
   const { ce_subject: subject } = headers;
   return {
-    ...{ topic, partition, offset, time: isoOf(timestamp) },
+    topic,
+    partition,
+    offset,
+    time: isoOf(timestamp),
     key: key && mask.entity(topic, key.toString()),
     headers: subject === undefined ? headers : { ...headers, ce_subject: mask.entity(topic, subject) },
     value: mask.value(topic, value, isDecoded, schemaFault),

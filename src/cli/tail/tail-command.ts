@@ -69,7 +69,10 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   let unread = 0;
   const reading = watchReadErrors(shell, topic);
   const following = followTopic({
-    ...{ openTopic: kafka.openTopic, clock: kafka.clock, topic, opening: shell.signal },
+    openTopic: kafka.openTopic,
+    clock: kafka.clock,
+    topic,
+    opening: shell.signal,
     ...begin,
     onBrokenOff: reading.onError,
     onRecord: async (record) => {

@@ -80,7 +80,8 @@ export async function sendProbe(
       url: `${settings.url}/webhooks/${PROBE.ref}`,
       headers: { 'content-type': 'application/json', 'x-signature-sha256': signature },
       body,
-      ...{ timeoutMs, maxAnswerBytes: MAX_ANSWER_BYTES },
+      timeoutMs,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
     });
     return { ...judgeAnswer(answer, eventId), status: answer.status, seconds: seconds() };
   } catch (error) {

@@ -163,7 +163,9 @@ async function report(shell: Shell, { json, metricsFile }: Options, result: Resu
   }
   if (metricsFile === undefined) return;
   await writeMetricsFile(metricsFile, {
-    ...{ exitCode, recordSeconds, at: clock.wall() },
+    exitCode,
+    recordSeconds,
+    at: clock.wall(),
     acknowledgeSeconds: answer.fault === null ? answer.seconds : null,
     missing: counters ? missingOf(counters) : null,
   });

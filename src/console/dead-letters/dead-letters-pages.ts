@@ -39,7 +39,9 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
   const book = deps.add(
     'dead letters',
     new DeadLetterBook({
-      ...{ openTopic: boundedTopics(kafka, turns, 'index'), clock, topic },
+      openTopic: boundedTopics(kafka, turns, 'index'),
+      clock,
+      topic,
       onFailure: (err) => logger.warn({ topic, err }, 'dead-letter records cannot be read now'),
     }),
   );
@@ -52,7 +54,15 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
     const page = Math.max(1, Math.min(Number(query.page) || 1, Math.ceil(matching.length / SHOWN)));
     const shown = filter.length === 0 ? [] : matching.toReversed().slice((page - 1) * SHOWN, page * SHOWN);
     return {
-      ...{ topic, conditions, filter, isPartial, openNotHeld, read, total, failure, page },
+      topic,
+      conditions,
+      filter,
+      isPartial,
+      openNotHeld,
+      read,
+      total,
+      failure,
+      page,
       heldSince: deadLetters[0]?.time ?? null,
       latest: latestOf(matching),
       groups: groupByCause(matching, clock.wall()),

@@ -21,7 +21,12 @@ export function jobChanges(
   jobs: Jobs,
 ): readonly Change[] {
   const runOf = ({ signal, note, onSelected, onProgress }: JobReport) => ({
-    ...{ shell: { note, signal }, kafka, rate: undefined, limit: undefined, onSelected, onProgress },
+    shell: { note, signal },
+    kafka,
+    rate: undefined,
+    limit: undefined,
+    onSelected,
+    onProgress,
   });
   const start = (
     order: Order,

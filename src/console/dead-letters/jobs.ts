@@ -80,8 +80,17 @@ export class Jobs {
     if (this.#running) return undefined;
     const id = this.#newId();
     const job: Job = {
-      ...{ ...order, id, startedAt: this.#clock.wall(), endedAt: null, status: 'running', total: null },
-      ...{ done: 0, progress: 'reading the dead-letter topic', summary: [], failures: [], notes: [] },
+      ...order,
+      id,
+      startedAt: this.#clock.wall(),
+      endedAt: null,
+      status: 'running',
+      total: null,
+      done: 0,
+      progress: 'reading the dead-letter topic',
+      summary: [],
+      failures: [],
+      notes: [],
     };
     this.#jobs.set(id, job);
     for (const oldest of this.#jobs.keys()) if (this.#jobs.size > MAX_KEPT) this.#jobs.delete(oldest);
@@ -144,11 +153,9 @@ export class Jobs {
       const tried = outcomes.filter(({ outcome }) => outcome !== 'waiting');
       change({
         status: statusOf(outcomes, signal),
-        ...{
-          done: tried.length,
-          progress: progressLine(outcomes, total, isDry),
-          summary: summaryRows(outcomes, isDry),
-        },
+        done: tried.length,
+        progress: progressLine(outcomes, total, isDry),
+        summary: summaryRows(outcomes, isDry),
         failures: outcomeRows(outcomes.filter(isNotAsAsked).slice(0, MAX_FAILURES)),
       });
     } catch (error) {

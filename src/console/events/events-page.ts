@@ -70,7 +70,9 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
       role: 'view',
       data: async () => ({
         topics: [...(await topics.all())].map(([topic, kind]) => ({
-          ...{ topic, kind, records: recordsOf(topic, kind, prefix) },
+          topic,
+          kind,
+          records: recordsOf(topic, kind, prefix),
         })),
       }),
       render: topicsOf,

@@ -40,7 +40,9 @@ export async function readRecent(reader: Reading, filter: EventFilter, limit: nu
     if (left.length === 0) break;
     const chunk = BigInt(Math.max(1, Math.min(most, Math.floor(MAX_LOOKED / 2 / left.length))));
     const ranges = left.map(({ partition, from, to }) => ({
-      ...{ partition, from: to - chunk > from ? to - chunk : from, to },
+      partition,
+      from: to - chunk > from ? to - chunk : from,
+      to,
     }));
     const earliest = new Map<number, number>();
     await reader.read(ranges, (record) => {
@@ -51,7 +53,8 @@ export async function readRecent(reader: Reading, filter: EventFilter, limit: nu
     keepLatest();
     looked += ranges.reduce((sum, { from, to }) => sum + Number(to - from), 0);
     left = left.map((range, n) => ({
-      ...{ ...range, to: ranges[n]?.from ?? range.from },
+      ...range,
+      to: ranges[n]?.from ?? range.from,
       earliest: earliest.get(range.partition) ?? range.earliest,
     }));
   }
@@ -103,7 +106,8 @@ export async function* followTail(
       });
       const most = BigInt(Math.max(1, Math.min(MAX_OF_PARTITION, Math.floor(MAX_AT_ONCE / news.length))));
       const ranges = news.map((range) => ({
-        ...{ ...range, from: range.to - range.from > most ? range.to - most : range.from },
+        ...range,
+        from: range.to - range.from > most ? range.to - most : range.from,
       }));
       const skipped = ranges.reduce(
         (sum, { partition, from }) => sum + Number(from - (at.get(partition) ?? from)),

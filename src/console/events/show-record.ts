@@ -38,7 +38,11 @@ export async function showRecord(
   const { value: shown, ...described } = describeEvent(record, decoded, mask);
   const { schemaFault = null } = decoded;
   return {
-    ...{ ...described, offset: Number(record.offset), bytes, isWhole, schemaFault },
+    ...described,
+    offset: Number(record.offset),
+    bytes,
+    isWhole,
+    schemaFault,
     ...splitSource(shown),
   };
 }

@@ -27,7 +27,10 @@ export function findPage(deps: ConsoleDeps, turns: Turns): Page {
   const find = deps.add(
     'find',
     openFind({
-      ...{ kafka, turns, prefix: config.topics.prefix, read: createWriterReader(deps.registry) },
+      kafka,
+      turns,
+      prefix: config.topics.prefix,
+      read: createWriterReader(deps.registry),
       commandTopics: config.commands.topics.map(({ name }) => name),
       indexDir: config.console.indexDir,
       indexMaxBytes: config.console.indexMaxBytes,

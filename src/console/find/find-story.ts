@@ -35,7 +35,8 @@ export async function findStory(deps: FindDeps, wanted: string, mask: Mask): Pro
   // Now: it may find more while records are read.
   const state = scan?.state ?? null;
   const scanned = [...Map.groupBy(scan?.found ?? [], ({ topic }) => topic)].map(([topic, positions]) => ({
-    ...{ topic, latest: positions.map((position) => ({ ...position, isLate: false })) },
+    topic,
+    latest: positions.map((position) => ({ ...position, isLate: false })),
   }));
   const found = (
     await Promise.all([...hits, ...scanned].map((of) => readHits(deps, of, wanted, mask)))

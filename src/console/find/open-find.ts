@@ -51,7 +51,12 @@ export function openFind(deps: OpenFindDeps): Find {
   const topicsFor = (urgency: 'search' | 'index' | 'scan') => boundedTopics(kafka, turns, urgency);
   const file = new IndexFile(dir, maxBytes);
   const index = new RecordIndex({
-    ...{ file, clock, read, maxBytes, onFailure, openTopic: topicsFor('index') },
+    file,
+    clock,
+    read,
+    maxBytes,
+    onFailure,
+    openTopic: topicsFor('index'),
     topics: () => topicsToSearch(kafka, prefix, commandTopics),
   });
   const records = new OpenTopics({ openTopic: topicsFor('search'), clock });

@@ -81,7 +81,11 @@ export class Scan {
     const status = [...this.#runs.values()].some(isOpen) ? 'waiting' : 'running';
     const run: Run = {
       state: { wanted, status, read: 0, total: totalOf(left), found: found.length, message: null },
-      ...{ by: new Set([by]), found, left, indexed, stopping: new AbortController() },
+      by: new Set([by]),
+      found,
+      left,
+      indexed,
+      stopping: new AbortController(),
     };
     this.#runs.delete(wanted);
     this.#runs.set(wanted, run);

@@ -30,7 +30,9 @@ export function tellStory(found: readonly Found[], replays: readonly Found[]): S
 }
 
 const lineOf = ({ time, step, what, topic, partition, offset }: Found): StoryLine => ({
-  ...{ time, step, what },
+  time,
+  step,
+  what,
   at: { topic, partition, offset: Number(offset) },
 });
 

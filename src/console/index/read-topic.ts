@@ -73,7 +73,9 @@ export class IndexedTopic {
     if (behind.length === 0) return false;
     const slice = Math.ceil((needsDecoding(this.kind) ? DECODED_SLICE : SLICE) / behind.length);
     const ranges = behind.map(({ partition, next, end }) => ({
-      ...{ partition, from: BigInt(next), to: BigInt(Math.min(next + slice, end)) },
+      partition,
+      from: BigInt(next),
+      to: BigInt(Math.min(next + slice, end)),
     }));
     await (needsDecoding(this.kind) ? this.#readDecoded(ranges) : this.#readHeaders(ranges));
     this.#store([], new Map(ranges.map(({ partition, to }) => [partition, Number(to)])));

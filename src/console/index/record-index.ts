@@ -70,7 +70,8 @@ export class RecordIndex {
       ? `not read for ${KNOWN_MS / 1_000} s: Kafka or the schema registry does not answer`
       : this.#failures.get(null);
     return [...this.#kinds].map(([topic, kind]) => ({
-      ...{ topic, kind },
+      topic,
+      kind,
       partitions: this.#topics.get(topic)?.coverage ?? [],
       failure: this.#failures.get(topic) ?? unknown ?? null,
     }));

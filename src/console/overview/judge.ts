@@ -41,7 +41,8 @@ export function judge(evidence: Evidence): Verdict {
     };
   if (!hasTargets)
     return {
-      ...{ state: 'unknown', problems },
+      state: 'unknown',
+      problems,
       sentence: 'Nothing is watched: set CONSOLE_TARGETS to the admin addresses of ingress and control',
     };
   if (!pods) return { state: 'unknown', sentence: 'The first reading is under way', problems };

@@ -34,7 +34,11 @@ export function overviewPage({ config, clock }: ConsoleDeps, { watch, http }: Wa
     const pods = watch.pods();
     const now = clock.wall();
     const verdict = judge({
-      ...{ pods, alerts, now, hasTargets: targets.length > 0, recent: watch.recent() },
+      pods,
+      alerts,
+      now,
+      hasTargets: targets.length > 0,
+      recent: watch.recent(),
       prometheusFault: fault,
     });
     const plotsFrom = prometheus && fault === null ? 'Prometheus' : 'this console';

@@ -118,7 +118,9 @@ type PlotOf = {
 
 const PLOTS: readonly PlotOf[] = [
   {
-    ...{ id: 'plot-webhooks', title: 'Webhooks', unit: 'per second' },
+    id: 'plot-webhooks',
+    title: 'Webhooks',
+    unit: 'per second',
     series: [
       { name: 'Kafka', of: 'kafka', tone: 'good' },
       { name: 'spool', of: 'spool', tone: 'note' },
@@ -127,7 +129,9 @@ const PLOTS: readonly PlotOf[] = [
     ],
   },
   {
-    ...{ id: 'plot-answers', title: 'Acknowledgement', unit: 'seconds' },
+    id: 'plot-answers',
+    title: 'Acknowledgement',
+    unit: 'seconds',
     series: [
       { name: 'p50', of: 'p50', tone: 'one' },
       { name: 'p99', of: 'p99', tone: 'two' },
@@ -135,11 +139,15 @@ const PLOTS: readonly PlotOf[] = [
     ],
   },
   {
-    ...{ id: 'plot-spool', title: 'Spool', unit: 'deliveries' },
+    id: 'plot-spool',
+    title: 'Spool',
+    unit: 'deliveries',
     series: [{ name: 'waiting', of: 'spooled', tone: 'note' }],
   },
   {
-    ...{ id: 'plot-lag', title: 'Commands', unit: 'waiting' },
+    id: 'plot-lag',
+    title: 'Commands',
+    unit: 'waiting',
     series: [{ name: 'waiting', of: 'lag', tone: 'one' }],
   },
 ];

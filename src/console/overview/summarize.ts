@@ -27,7 +27,8 @@ export function describePods(pods: readonly PodReading[], now: number): PodLine[
     const token = samples.max('hookline_token_obtained_timestamp_seconds');
     const drift = samples.of('hookline_subscription_drift');
     return {
-      ...{ address, process },
+      address,
+      process,
       state: fault !== null ? 'no answer' : isReady ? 'ready' : 'not ready',
       reasons: fault !== null ? [fault] : Object.entries(reasons).map(([name, why]) => `${name}: ${why}`),
       memoryBytes: samples.max('process_resident_memory_bytes'),

@@ -48,7 +48,10 @@ export const resultLog = (deps: ConsoleDeps): (() => Promise<ResultLog>) =>
 async function openLog({ config, kafka, logger, clock }: ConsoleDeps): Promise<ResultLog> {
   const topic = topicName(config.topics.prefix, OWN_TOPICS.results);
   return openResultLog({
-    ...{ openTopic: kafka.openTopic, clock, topic, read: await ownRecordReader(config, 'result') },
+    openTopic: kafka.openTopic,
+    clock,
+    topic,
+    read: await ownRecordReader(config, 'result'),
     onBrokenOff: (err) => logger.warn({ err, topic }, 'the topic cannot be read, trying again'),
   });
 }

@@ -49,7 +49,9 @@ function inside({ fields = [] }: AvroType, path: string, walk: Walk): Field[] {
 function fieldOf(field: AvroField, name: string, { driftOf, types }: Walk): Field {
   const { type, pointer } = field;
   return {
-    ...{ name, type: typeText(type), drift: driftOf(name) },
+    name,
+    type: typeText(type),
+    drift: driftOf(name),
     pointer: typeof pointer === 'string' ? pointer : null,
     tags: tagsOf(field, types),
   };

@@ -43,7 +43,11 @@ export function schemasPage({ config }: ConsoleDeps, watch: Watch): Page {
     const topic = topicName(config.topics.prefix, name);
     const drift = driftOf(topic);
     return {
-      ...{ topic, file, eventTypes, source, drift: drift() },
+      topic,
+      file,
+      eventTypes,
+      source,
+      drift: drift(),
       fields: fieldsOf(JSON.parse(codec.schema), drift),
     };
   };

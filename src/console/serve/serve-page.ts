@@ -45,7 +45,10 @@ export const frameOf = (
   { content, title = page.title }: { content: ReturnType<typeof html>; title?: string },
 ) =>
   layout({
-    ...{ pages, canLogOut, content, title },
+    pages,
+    canLogOut,
+    content,
+    title,
     path: page.path,
     user: request.user,
     cli: page.cli(request),

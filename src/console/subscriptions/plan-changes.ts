@@ -102,7 +102,9 @@ export const applyChange = (deps: ConsoleDeps): Change =>
   });
 
 const planned = (plan: Plan, { text, refresh }: GivenFile): Planned => ({
-  ...{ plan, text, refresh },
+  plan,
+  text,
+  refresh,
   seen: sha256Of(Buffer.from(JSON.stringify([plan.topic, plan.changes]))),
 });
 

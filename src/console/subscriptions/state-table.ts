@@ -14,7 +14,9 @@ const CAUGHT_UP_MS = 10_000;
 async function openTable({ config, kafka, logger, clock }: ConsoleDeps): Promise<SubscriptionTable> {
   const topic = topicName(config.topics.prefix, OWN_TOPICS.subscriptions);
   const table = await readSubscriptionTable({
-    ...{ openTopic: kafka.openTopic, clock, topic },
+    openTopic: kafka.openTopic,
+    clock,
+    topic,
     read: await ownRecordReader(config, 'subscription'),
     onBrokenOff: (err) => logger.warn({ err, topic }, 'the topic cannot be read, trying again'),
     onUnreadable: (err, at) => logger.warn({ err, at }, 'record cannot be read and is skipped'),

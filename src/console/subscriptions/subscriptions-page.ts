@@ -79,7 +79,13 @@ export function subscriptionsPage(
 function lineOf(record: SubscriptionRecord, drift: DriftReport | undefined, keys: readonly KeyRow[]): Line {
   const { ref, state, subscriptionId, events, owner, commandId, updatedAt } = record;
   return {
-    ...{ ref, state, subscriptionId, events, owner, commandId, updatedAt },
+    ref,
+    state,
+    subscriptionId,
+    events,
+    owner,
+    commandId,
+    updatedAt,
     drift: drift ? `${drift.errorCode}: ${drift.message}` : null,
     keys,
   };
