@@ -12,7 +12,6 @@ import { type DeadLetterPosition, type DeadLetterRecord, positionText } from './
 import type { DeadLetter } from './dead-letters.ts';
 import { type DeadLetterFilter, parseFilter } from './filter.ts';
 import { MatchingDeadLetters } from './matching-dead-letters.ts';
-import { inOrderOfReceipt } from './select-due.ts';
 
 /** Reads the dead-letter topic. */
 export type DeadLetterTopic = {
@@ -209,28 +208,4 @@ export function rangesOf(positions: readonly DeadLetterPosition[]): OffsetRange[
     close();
   }
   return readings;
-}
-
-/** Bodies in memory, and records in progress, at a time. A single body may be larger. */
-const MAX_BYTES = 64 * 1024 * 1024;
-const MAX_DEAD_LETTERS = 500;
-
-/**
- * Splits dead-letter records into batches that fit into memory, in the order in which their deliveries were received, so that
- * events of one entity keep their order.
- */
-export function batchesOf(deadLetters: readonly DeadLetter[]): DeadLetter[][] {
-  const batches: DeadLetter[][] = [];
-  let bytes = 0;
-  for (const deadLetter of inOrderOfReceipt(deadLetters)) {
-    const last = batches.at(-1);
-    if (last && last.length < MAX_DEAD_LETTERS && bytes + deadLetter.bytes <= MAX_BYTES)
-      last.push(deadLetter);
-    else {
-      batches.push([deadLetter]);
-      bytes = 0;
-    }
-    bytes += deadLetter.bytes;
-  }
-  return batches;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { batchesOf } from './dead-letter-topic.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import type { DeadLetterOutcome } from './redrive-one.ts';
+import { inOrderOfReceipt } from './select-due.ts';
 
 export type RunOptions = {
   /** Dead-letter records per second; undefined: as fast as the brokers confirm. */
@@ -85,6 +85,30 @@ export async function runInOrder<T>(
   const done = new Set(outcomes.map(({ deadLetter }) => deadLetter));
   const left = selected.filter((deadLetter) => !done.has(deadLetter));
   return [...outcomes, ...left.map((deadLetter) => ({ deadLetter, outcome: 'waiting' as const }))];
+}
+
+/** Bodies in memory, and records in progress, at a time. A single body may be larger. */
+const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_DEAD_LETTERS = 500;
+
+/**
+ * Splits dead-letter records into batches that fit into memory, in the order in which their deliveries were received, so that
+ * events of one entity keep their order.
+ */
+export function batchesOf(deadLetters: readonly DeadLetter[]): DeadLetter[][] {
+  const batches: DeadLetter[][] = [];
+  let bytes = 0;
+  for (const deadLetter of inOrderOfReceipt(deadLetters)) {
+    const last = batches.at(-1);
+    if (last && last.length < MAX_DEAD_LETTERS && bytes + deadLetter.bytes <= MAX_BYTES)
+      last.push(deadLetter);
+    else {
+      batches.push([deadLetter]);
+      bytes = 0;
+    }
+    bytes += deadLetter.bytes;
+  }
+  return batches;
 }
 
 /** Resolves when the next one may start, or at once when the run ends: in the order of the calls, which timers do not keep. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
 import { sha256Of } from '../../src/crypto/ids.ts';
 import { positionText } from '../../src/dead-letters/dead-letter-record.ts';
-import { batchesOf, fetchBodies, isUnreadNow, rangesOf } from '../../src/dead-letters/dead-letter-topic.ts';
+import { fetchBodies, isUnreadNow, rangesOf } from '../../src/dead-letters/dead-letter-topic.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { deadLetter } from '../support/dead-letter.ts';
 import { scriptedBodies } from '../support/scripted-object-store.ts';
@@ -103,34 +103,5 @@ describe('a body that cannot be read now', () => {
     const error = await bodyIn('events', bodies);
     expect(error).toMatchObject({ code: 'OBJECT_MISSING' });
     expect(isUnreadNow(error)).toBe(false);
-  });
-});
-
-describe('batches of dead-letter records', () => {
-  it('contain each one once, in the order of receipt, within the limits', () => {
-    const wanted = fc.record({
-      receivedAt: fc.integer({ min: 1, max: 1_000 }),
-      bytes: fc.nat(80 * 1024 * 1024),
-    });
-    fc.assert(
-      fc.property(fc.array(wanted, { maxLength: 40 }), (all) => {
-        const deadLetters = all.map((one) => deadLetter(one));
-        const batches = batchesOf(deadLetters);
-        const flat = batches.flat().map(({ headers }) => Number(headers['hookline.received-at']));
-        expect(flat).toEqual(all.map(({ receivedAt }) => receivedAt).sort((a, b) => a - b));
-        expect(new Set(batches.flat())).toEqual(new Set(deadLetters));
-        for (const batch of batches) {
-          const bytes = batch.reduce((sum, one) => sum + one.bytes, 0);
-          expect(batch.length === 1 || bytes <= 64 * 1024 * 1024).toBe(true);
-        }
-      }),
-    );
-  });
-
-  it('are limited in number too, and use the time of the record if there is no time of receipt', () => {
-    const many = Array.from({ length: 1_200 }, (_, n) => deadLetter({ time: 5_000 - n, bytes: 1 }));
-    const batches = batchesOf(many);
-    expect(batches.map((batch) => batch.length)).toEqual([500, 500, 200]);
-    expect(batches[0]?.[0]?.time).toBe(5_000 - 1_199);
   });
 });
