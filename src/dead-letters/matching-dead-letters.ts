@@ -2,9 +2,9 @@ import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-lette
 import type { DeadLetterRecord } from './dead-letter-record.ts';
 import { byTime, type DeadLetter, identityOf, stateOf } from './dead-letters.ts';
 import type { DeadLetterFilter } from './filter.ts';
-import { HeldDeadLetter } from './held-dead-letter.ts';
-import { HeldMarks } from './held-marks.ts';
 import { HeaderPacker } from './pack-headers.ts';
+import { PackedDeadLetter } from './packed-dead-letter.ts';
+import { PackedMarks } from './packed-marks.ts';
 import { labelOf, numberOf, PresentParts } from './parts.ts';
 import { isMarker } from './read-marker.ts';
 import { TextNumbers } from './text-numbers.ts';
@@ -19,10 +19,10 @@ export class MatchingDeadLetters {
   readonly #named: ReadonlySet<string> | null;
   readonly #identities = new TextNumbers();
   /** By the number of the identity; null: it does not match, and all its parts have come. */
-  readonly #groups: (HeldDeadLetter | PresentParts | null)[] = [];
+  readonly #groups: (PackedDeadLetter | PresentParts | null)[] = [];
   /** Event ids of those that are null. */
   readonly #wholeLeftOut = new TextNumbers();
-  readonly #marks = new HeldMarks();
+  readonly #marks = new PackedMarks();
   readonly #packer = new HeaderPacker();
 
   /** @param named the records at the positions that the filter names: nothing else is held; null: it may be anything */
@@ -38,10 +38,10 @@ export class MatchingDeadLetters {
     const number = this.#identities.numberOf(identity);
     const group = this.#groups[number];
     if (group === null) return;
-    if (group instanceof HeldDeadLetter && (group.hasFirstPart || !this.#isLeftOut(record, identity)))
+    if (group instanceof PackedDeadLetter && (group.hasFirstPart || !this.#isLeftOut(record, identity)))
       return group.take(record, this.#packer);
     if (group === undefined && !this.#isLeftOut(record, identity)) {
-      this.#groups[number] = new HeldDeadLetter(record, this.#packer, this.#marks);
+      this.#groups[number] = new PackedDeadLetter(record, this.#packer, this.#marks);
       return;
     }
     this.#groups[number] = this.#leaveOut(record, group);
@@ -49,14 +49,14 @@ export class MatchingDeadLetters {
 
   /** Those that match, sorted by the time when they were written. */
   deadLetters(): DeadLetter[] {
-    const held = this.#groups.filter((group) => group instanceof HeldDeadLetter);
+    const held = this.#groups.filter((group) => group instanceof PackedDeadLetter);
     const matching = held.filter((one) => this.#filter.matches(one));
     return this.#withoutRepeated(matching, held).sort(byTime);
   }
 
   /** Records that are held with what a redrive needs of them. */
   get size(): number {
-    const held = this.#groups.filter((group) => group instanceof HeldDeadLetter);
+    const held = this.#groups.filter((group) => group instanceof PackedDeadLetter);
     return held.reduce((sum, { copies }) => sum + copies.length, 0);
   }
 
@@ -67,9 +67,12 @@ export class MatchingDeadLetters {
   }
 
   /** What stays of a delivery that does not match: its parts, until all of them have come. */
-  #leaveOut(record: DeadLetterRecord, group: HeldDeadLetter | PresentParts | undefined): PresentParts | null {
+  #leaveOut(
+    record: DeadLetterRecord,
+    group: PackedDeadLetter | PresentParts | undefined,
+  ): PresentParts | null {
     const present = group instanceof PresentParts ? group : new PresentParts(countOf(record, group));
-    if (group instanceof HeldDeadLetter) for (const label of group.labels) present.add(label);
+    if (group instanceof PackedDeadLetter) for (const label of group.labels) present.add(label);
     present.add(labelOf(record, present.count));
     if (!present.isWhole) return present;
     this.#wholeLeftOut.numberOf(eventIdOf(record.headers));
@@ -77,14 +80,14 @@ export class MatchingDeadLetters {
   }
 
   /** A delivery whose parts could not all be stored was answered 503 and sent again: parts of the first attempt are no loss. */
-  #withoutRepeated(matching: HeldDeadLetter[], held: readonly HeldDeadLetter[]): HeldDeadLetter[] {
-    const isIncomplete = (one: HeldDeadLetter) => one.missing.length > 0 && stateOf(one) === 'incomplete';
+  #withoutRepeated(matching: PackedDeadLetter[], held: readonly PackedDeadLetter[]): PackedDeadLetter[] {
+    const isIncomplete = (one: PackedDeadLetter) => one.missing.length > 0 && stateOf(one) === 'incomplete';
     const incomplete = new Set(matching.filter(isIncomplete));
     if (incomplete.size === 0) return matching;
     const whole = new Set(
       held.filter(({ missing }) => missing.length === 0).map(({ headers }) => eventIdOf(headers)),
     );
-    const isRepeated = (one: HeldDeadLetter) => {
+    const isRepeated = (one: PackedDeadLetter) => {
       const eventId = eventIdOf(one.headers);
       return whole.has(eventId) || this.#wholeLeftOut.find(eventId) !== undefined;
     };
@@ -92,7 +95,7 @@ export class MatchingDeadLetters {
   }
 }
 
-const countOf = ({ headers }: DeadLetterRecord, held: HeldDeadLetter | undefined): number =>
+const countOf = ({ headers }: DeadLetterRecord, held: PackedDeadLetter | undefined): number =>
   held?.parts ?? numberOf(headers[NAMES.parts]);
 
 /** Also of a record that has none: as a text that no event id is. */

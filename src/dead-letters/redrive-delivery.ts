@@ -9,7 +9,7 @@ import { type DeadLetter, redrivesOf } from './dead-letters.ts';
 import type { Redelivery } from './open-redelivery.ts';
 
 /** Where a redriven delivery is stored now. `code` is null unless it was dead-lettered again. */
-export type Redriven = {
+export type RedrivenDelivery = {
   readonly eventId: string;
   readonly position: Position;
   readonly code: string | null;
@@ -49,7 +49,7 @@ export async function redriveDelivery(
   deadLetter: DeadLetter,
   body: Buffer,
   { delivery: ports, send, storing }: Pick<Redelivery, 'delivery' | 'send' | 'storing'>,
-): Promise<Redriven | null> {
+): Promise<RedrivenDelivery | null> {
   const delivery = restoreDeadLetter(deadLetter, body);
   if (!delivery) return null;
   checkPolicy(deadLetter, delivery, ports);

@@ -10,17 +10,17 @@ import {
   toPosition,
 } from './dead-letter-record.ts';
 import type { DeadLetter, Dismissed, Redriven } from './dead-letters.ts';
-import type { HeldMarks } from './held-marks.ts';
 import { type HeaderPacker, unpack } from './pack-headers.ts';
+import type { PackedMarks } from './packed-marks.ts';
 import { joinable, labelOf, missingOf, NO_PART, numberOf, type PartLabel } from './parts.ts';
 
 type Copy = DeadLetterPosition & PartLabel & { readonly bytes: number };
 
 /** One dead-lettered delivery or command in about 250 bytes. What is asked of it is made each time. */
-export class HeldDeadLetter implements DeadLetter {
+export class PackedDeadLetter implements DeadLetter {
   readonly parts: number;
   time: number;
-  readonly #marks: HeldMarks;
+  readonly #marks: PackedMarks;
   // The record with the first part. Without an object of its own: nearly all have one record.
   #partition: number;
   #offset: number | bigint;
@@ -32,7 +32,7 @@ export class HeldDeadLetter implements DeadLetter {
   /** All records as they came; null while there is one. */
   #copies: Copy[] | null = null;
 
-  constructor(record: DeadLetterRecord, packer: HeaderPacker, marks: HeldMarks) {
+  constructor(record: DeadLetterRecord, packer: HeaderPacker, marks: PackedMarks) {
     const { headers, key } = record;
     this.parts = numberOf(headers[NAMES.parts]);
     this.time = record.timestamp;

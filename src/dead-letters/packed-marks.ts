@@ -8,7 +8,7 @@ import { TextNumbers } from './text-numbers.ts';
 const NO_OFFSET = -1;
 
 /** What markers say, in about 60 bytes a position: a marker can come before its record, and after records of others. */
-export class HeldMarks {
+export class PackedMarks {
   readonly #redriven = new TextNumbers();
   readonly #redrivenAt: number[] = [];
   /** Such as `topic[0]@`: the offset is beside it. */
