@@ -1,6 +1,6 @@
 import type { Type } from 'avsc';
 import { HooklineError, hasCode } from '../core/errors.ts';
-import type { IncomingRecord } from '../core/record.ts';
+import { type IncomingRecord, recordName } from '../core/record.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { retry, STARTUP_BACKOFF } from '../runtime/retry.ts';
 import { boundedDecoder, Undecodable } from './bounded-decode.ts';
@@ -154,8 +154,9 @@ export type RecordTakerDeps = {
  */
 export function takeRecords(deps: RecordTakerDeps): (incoming: IncomingRecord) => Promise<void> {
   const { read, signal, onAwaited, clock = systemClock } = deps;
-  return async ({ topic, partition, offset, key, value }) => {
-    const at = `${topic}[${partition}]@${offset}`;
+  return async (incoming) => {
+    const { key, value } = incoming;
+    const at = recordName(incoming);
     const name = key?.toString() ?? '';
     try {
       const record =

@@ -61,3 +61,18 @@ export function wireBytes({
 
 /** Where a record is. */
 export type Position = { readonly topic: string; readonly partition: number; readonly offset: bigint };
+
+/** `topic[partition]@offset`: how texts name a record. */
+export const recordName = ({ topic, partition, offset }: InTopic & { readonly topic: string }): string =>
+  `${topic}[${partition}]@${offset}`;
+
+/** `partition:offset`: how texts, options and addresses name a record of a topic that is known. */
+export const positionText = ({ partition, offset }: InTopic): string => `${partition}:${offset}`;
+
+type InTopic = { readonly partition: number; readonly offset: bigint | number };
+
+/** The position that a text names, or null if it names none. */
+export function parsePosition(text: string): Pick<Position, 'partition' | 'offset'> | null {
+  const match = /^(\d{1,9}):(\d{1,18})$/.exec(text);
+  return match ? { partition: Number(match[1]), offset: BigInt(match[2] ?? 0) } : null;
+}

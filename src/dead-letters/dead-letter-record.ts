@@ -17,12 +17,3 @@ export const toPosition = ({ partition, offset }: DeadLetterPosition): DeadLette
   partition,
   offset,
 });
-
-/** `partition:offset`: how an operator names a dead-letter record. */
-export const positionText = ({ partition, offset }: DeadLetterPosition): string => `${partition}:${offset}`;
-
-/** The position that a text names, or null if it names none. */
-export function parsePosition(text: string): DeadLetterPosition | null {
-  const match = /^(\d{1,9}):(\d{1,18})$/.exec(text);
-  return match ? { partition: Number(match[1]), offset: BigInt(match[2] ?? 0) } : null;
-}

@@ -1,6 +1,6 @@
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
-import type { IncomingRecord, ObjectReference } from '../core/record.ts';
+import { type IncomingRecord, type ObjectReference, positionText } from '../core/record.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import { openBody } from '../delivery/dead-letter/seal-body.ts';
 import { checkTopics } from '../kafka/admin/watch-safety.ts';
@@ -8,7 +8,7 @@ import { type OffsetRange, openRanges, type RangeReader } from '../kafka/consume
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import type { BodyStore } from '../object-store/body-store.ts';
 import { orAborted } from '../runtime/or-aborted.ts';
-import { type DeadLetterPosition, type DeadLetterRecord, positionText } from './dead-letter-record.ts';
+import type { DeadLetterPosition, DeadLetterRecord } from './dead-letter-record.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { type DeadLetterFilter, parseFilter } from './filter.ts';
 import { MatchingDeadLetters } from './matching-dead-letters.ts';

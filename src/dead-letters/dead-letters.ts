@@ -1,14 +1,9 @@
-import type { ObjectReference } from '../core/record.ts';
+import { type ObjectReference, positionText } from '../core/record.ts';
 import {
   bodyReferenceOf,
   DEAD_LETTER_HEADERS as NAMES,
 } from '../delivery/dead-letter/dead-letter-headers.ts';
-import {
-  type DeadLetterPosition,
-  type DeadLetterRecord,
-  positionText,
-  toPosition,
-} from './dead-letter-record.ts';
+import { type DeadLetterPosition, type DeadLetterRecord, toPosition } from './dead-letter-record.ts';
 import { joinable, labelOf, missingOf, numberOf } from './parts.ts';
 import { isMarker, markedBy, namesOf, positionOf } from './read-marker.ts';
 

@@ -1,7 +1,8 @@
 import { DEAD_LETTER_STAGES } from '../core/errors.ts';
 import { INSTANT_OR_AGE, parseInstantOrAge } from '../core/instant.ts';
+import { parsePosition, positionText } from '../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
-import { type DeadLetterPosition, parsePosition, positionText } from './dead-letter-record.ts';
+import type { DeadLetterPosition } from './dead-letter-record.ts';
 import { DEAD_LETTER_STATES, type DeadLetter, stateOf } from './dead-letters.ts';
 
 /** What somebody asked for cannot be understood. The message is one sentence that says what is accepted. */

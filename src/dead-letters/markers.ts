@@ -1,6 +1,6 @@
-import type { OutgoingRecord } from '../core/record.ts';
+import { type OutgoingRecord, positionText } from '../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter/dead-letter-headers.ts';
-import { type DeadLetterPosition, positionText } from './dead-letter-record.ts';
+import type { DeadLetterPosition } from './dead-letter-record.ts';
 import type { DeadLetter } from './dead-letters.ts';
 
 /** Positions in a marker beside the first one. The last records are the last that retention deletes: until then one of them matches. */

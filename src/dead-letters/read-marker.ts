@@ -1,10 +1,6 @@
+import { parsePosition, positionText } from '../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
-import {
-  type DeadLetterPosition,
-  type DeadLetterRecord,
-  parsePosition,
-  positionText,
-} from './dead-letter-record.ts';
+import type { DeadLetterPosition, DeadLetterRecord } from './dead-letter-record.ts';
 
 /** Positions that are read of a marker; Hookline writes fewer. A header may hold millions. */
 const MAX_MARKED = 100;

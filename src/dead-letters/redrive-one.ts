@@ -1,6 +1,6 @@
 import type { RecordReader } from '../avro/record-reader.ts';
 import { ERRORS, HooklineError } from '../core/errors.ts';
-import type { OutgoingRecord, Position } from '../core/record.ts';
+import { type OutgoingRecord, type Position, recordName } from '../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
 import { isUnreadNow } from './dead-letter-topic.ts';
 import type { DeadLetter } from './dead-letters.ts';
@@ -122,8 +122,8 @@ function unreadNow({ at }: DeadLetter, error: Error): Error {
 const joined = (...texts: readonly (string | undefined)[]): string =>
   texts.filter((text) => text !== undefined).join('; ');
 
-const positionOf = ({ topic, partition, offset }: Position) =>
-  partition < 0 ? topic : `${topic}[${partition}]@${offset}`;
+/** A dry run knows only the topic. */
+const positionOf = (position: Position) => (position.partition < 0 ? position.topic : recordName(position));
 
 type CommandDeps = {
   readonly readAvro: RecordReader;

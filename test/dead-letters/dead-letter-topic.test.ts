@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
+import { positionText } from '../../src/core/record.ts';
 import { sha256Of } from '../../src/crypto/ids.ts';
-import { positionText } from '../../src/dead-letters/dead-letter-record.ts';
 import { fetchBodies, isUnreadNow, rangesOf } from '../../src/dead-letters/dead-letter-topic.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { deadLetter } from '../support/dead-letter.ts';

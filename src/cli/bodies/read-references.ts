@@ -3,7 +3,7 @@ import { readEventSchemas } from '../../avro/event-schema.ts';
 import { createWriterReader, isRegistryUnavailable, type RecordReader } from '../../avro/record-reader.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
-import type { IncomingRecord, ObjectReference } from '../../core/record.ts';
+import { type IncomingRecord, type ObjectReference, recordName } from '../../core/record.ts';
 import { bodyReferenceOf } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { missingTopics, withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { type RangeReader, withRanges } from '../../kafka/consume/range-reader.ts';
@@ -41,7 +41,7 @@ export async function readReferences(
   const topics = names.filter((name) => !missing.includes(name));
   for (const topic of topics) {
     await readTopic(shell, { ...kafka, topic }, async (record) => {
-      const at = `${topic}[${record.partition}]@${record.offset}`;
+      const at = recordName(record);
       try {
         const reference =
           topic === deadLetterTopic

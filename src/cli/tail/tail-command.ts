@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { referenceIn } from '../../avro/envelope.ts';
 import { createWriterReader } from '../../avro/record-reader.ts';
 import { topicName } from '../../core/names.ts';
+import { recordName } from '../../core/record.ts';
 import { missingTopics, withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
@@ -157,8 +158,8 @@ async function findTopic(kafka: KafkaAccess, prefix: string, given: string): Pro
 
 function show(record: Described, json: boolean): string {
   if (json) return visible(JSON.stringify(record, jsonValue));
-  const { topic, partition, offset, time, key, headers, value } = record;
-  const head = `${topic}[${partition}]@${offset}  ${time}  key ${key}`;
+  const { time, key, headers, value } = record;
+  const head = `${recordName(record)}  ${time}  key ${key}`;
   const lines = Object.entries(headers).map(([name, text]) => `  ${name}: ${text}`);
   const text = [head, ...lines].map((line) => line.replaceAll('\n', '\\n'));
   return visible([...text, indent(JSON.stringify(value, jsonValue, 2)), ''].join('\n'));

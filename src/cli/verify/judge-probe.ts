@@ -1,3 +1,4 @@
+import { recordName } from '../../core/record.ts';
 import { type Finding, fault, ok, skipped, unknown } from '../shell/finding.ts';
 import type { SeenProbe } from './await-probe.ts';
 import type { ProbeAnswer } from './send-probe.ts';
@@ -34,8 +35,7 @@ export function judgeRecord(
 ): Finding {
   if (answer.fault !== null) return skipped('record', 'the probe was not acknowledged');
   if (seen && recordSeconds !== null) {
-    const { topic, partition, offset } = seen.position;
-    const at = `${topic}[${partition}]@${offset}`;
+    const at = recordName(seen.position);
     return seen.fault === null
       ? ok('record', `${at} after ${seconds(recordSeconds)}`)
       : fault('record', `${at}: ${seen.fault}`, 'check the schema registry, and who writes to the topic');

@@ -1,7 +1,7 @@
 import { isoOf } from '../../core/instant.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
+import { parsePosition, positionText } from '../../core/record.ts';
 import { newId } from '../../crypto/ids.ts';
-import { parsePosition, positionText } from '../../dead-letters/dead-letter-record.ts';
 import type { DeadLetter } from '../../dead-letters/dead-letters.ts';
 import { causeOf, describeDeadLetter } from '../../dead-letters/describe-dead-letter.ts';
 import { boundedTopics } from '../index/bounded-kafka.ts';

@@ -1,8 +1,5 @@
-import {
-  type DeadLetterPosition,
-  type DeadLetterRecord,
-  parsePosition,
-} from '../../dead-letters/dead-letter-record.ts';
+import { parsePosition } from '../../core/record.ts';
+import type { DeadLetterPosition, DeadLetterRecord } from '../../dead-letters/dead-letter-record.ts';
 import { type DeadLetter, DeadLetterIndex } from '../../dead-letters/dead-letters.ts';
 import { isMarker, positionsIn } from '../../dead-letters/read-marker.ts';
 import { OffsetSet } from './offset-set.ts';

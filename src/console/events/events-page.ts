@@ -2,8 +2,7 @@ import { createWriterReader } from '../../avro/record-reader.ts';
 import { topicsToSearch } from '../../cli/inspect/search-topics.ts';
 import type { Mask } from '../../cli/shell/mask.ts';
 import { topicName } from '../../core/names.ts';
-import type { IncomingRecord } from '../../core/record.ts';
-import { parsePosition } from '../../dead-letters/dead-letter-record.ts';
+import { type IncomingRecord, parsePosition, positionText } from '../../core/record.ts';
 import { boundedTopics } from '../index/bounded-kafka.ts';
 import { OpenTopics } from '../index/open-topics.ts';
 import type { Turns } from '../index/turns.ts';
@@ -116,7 +115,7 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
 export const auditedOf = ({ topic, at, filter, records }: Events): object => ({
   topic,
   by: at === null ? Object.keys(filter) : ['at'],
-  records: records.map(({ partition, offset }) => `${partition}:${offset}`),
+  records: records.map(positionText),
 });
 
 function commandOf(request: PageRequest): string {

@@ -1,5 +1,6 @@
 import type { TopicKind } from '../../cli/inspect/describe-record.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
+import { positionText } from '../../core/record.ts';
 import { address, formValue, type Html, html } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
 import { badge, bytes, table, time } from '../page/parts.ts';
@@ -95,10 +96,10 @@ export function newsOf(records: readonly ShownRecord[], skipped: number): Html[]
 }
 
 function recordOf(record: ShownRecord, limits: Limits, isOpen: boolean): Html {
-  const { topic, partition, offset, key, headers, fields, source } = record;
-  const at = `${partition}:${offset}`;
+  const { topic, key, headers, fields, source } = record;
+  const at = positionText(record);
   return html`<article class="record">
-<h3><a href="${address('/events', topic, { at })}">${partition}:${offset}</a> ${time(Date.parse(record.time))} <span class="quiet">key</span> ${
+<h3><a href="${address('/events', topic, { at })}">${at}</a> ${time(Date.parse(record.time))} <span class="quiet">key</span> ${
     key === null ? html`<span class="quiet">none</span>` : clip(key, limits.header)
   }</h3>
 <details${isOpen && html` open`}><summary>${typeOf(record)}</summary>

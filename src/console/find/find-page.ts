@@ -1,4 +1,5 @@
 import { createWriterReader } from '../../avro/record-reader.ts';
+import { positionText } from '../../core/record.ts';
 import type { Turns } from '../index/turns.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address } from '../page/html.ts';
@@ -99,5 +100,5 @@ function checked(wanted: string): string {
 /** Which records were shown of what was searched for. */
 export const auditedOf = ({ wanted, lines }: Pick<Story, 'wanted' | 'lines'>): object => ({
   wanted: hiddenWord(wanted),
-  records: [...new Set(lines.flatMap(({ at }) => (at ? [`${at.topic} ${at.partition}:${at.offset}`] : [])))],
+  records: [...new Set(lines.flatMap(({ at }) => (at ? [`${at.topic} ${positionText(at)}`] : [])))],
 });

@@ -2,6 +2,7 @@ import type { RecordReader } from '../../avro/record-reader.ts';
 import { describers } from '../../cli/inspect/describe-record.ts';
 import { DEFAULT_LIMIT, describeAt, type Found, inOrder } from '../../cli/inspect/search-topics.ts';
 import type { Mask } from '../../cli/shell/mask.ts';
+import { type IncomingRecord, positionText, recordName } from '../../core/record.ts';
 import type { OpenTopics, RecordPosition } from '../index/open-topics.ts';
 import type { RecordIndex, TopicCoverage } from '../index/record-index.ts';
 import { MAX_COUNT } from '../index/segments.ts';
@@ -65,12 +66,9 @@ async function readHits(
 ): Promise<Found[]> {
   const kind = index.kindOf(topic);
   if (!kind) return [];
-  const late = new Set(
-    latest.filter(({ isLate }) => isLate).map(({ partition, offset }) => `${partition}:${offset}`),
-  );
-  const describe = describers(read, mask, ({ partition, offset }) =>
-    late.has(`${partition}:${offset}`) ? 'fenced' : 'counts',
-  )[kind];
+  const late = new Set(latest.filter(({ isLate }) => isLate).map(positionText));
+  const verdictOf = (record: IncomingRecord) => (late.has(positionText(record)) ? 'fenced' : 'counts');
+  const describe = describers(read, mask, verdictOf)[kind];
   const found = await Promise.all(
     (await records.read(topic, latest)).map((record) => describeAt(record, wanted, describe)),
   );
@@ -96,5 +94,5 @@ async function findReplays(deps: FindDeps, found: readonly Found[], mask: Mask):
 
 /** What a scan has read may have been indexed since. */
 const onlyOnce = (found: readonly Found[]) => [
-  ...new Map(found.map((one) => [`${one.topic}/${one.partition}/${one.offset}`, one])).values(),
+  ...new Map(found.map((one) => [recordName(one), one])).values(),
 ];

@@ -1,3 +1,4 @@
+import { positionText, recordName } from '../../core/record.ts';
 import type { PartitionCoverage } from '../index/read-topic.ts';
 import type { TopicCoverage } from '../index/record-index.ts';
 import { address, formValue, type Html, html } from '../page/html.ts';
@@ -49,11 +50,13 @@ ${story.earlier.map(
 
 function positionOf({ at, step }: StoryLine, coverage: Story['coverage']) {
   if (at === null) return '';
-  const { topic, partition, offset } = at;
+  const { topic } = at;
   const isDeadLetter = coverage.some((one) => one.topic === topic && one.kind === 'dead letter');
-  if (isDeadLetter && step === 'dead-lettered')
-    return html`<a href="${address('/dead-letters', `${partition}:${offset}`)}">${topic}[${partition}]@${offset}</a>`;
-  return html`<a href="${address('/events', topic, { at: `${partition}:${offset}` })}">${topic}[${partition}]@${offset}</a>`;
+  const page =
+    isDeadLetter && step === 'dead-lettered'
+      ? address('/dead-letters', positionText(at))
+      : address('/events', topic, { at: positionText(at) });
+  return html`<a href="${page}">${recordName(at)}</a>`;
 }
 
 const ENDS: Readonly<Record<ScanState['status'], string>> = {

@@ -1,4 +1,4 @@
-import type { IncomingRecord } from '../../core/record.ts';
+import { type IncomingRecord, positionText } from '../../core/record.ts';
 import { rangesOf } from '../../dead-letters/dead-letter-topic.ts';
 import { type OffsetRange, openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
 import type { OpenTopic } from '../../kafka/consume/topic-fetcher.ts';
@@ -93,6 +93,3 @@ export class OpenTopics {
     await opened?.reader.then((reader) => reader.stop()).catch(() => {});
   }
 }
-
-const positionText = ({ partition, offset }: { partition: number; offset: number | bigint }) =>
-  `${partition}:${offset}`;

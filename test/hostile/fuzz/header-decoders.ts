@@ -1,11 +1,8 @@
 import fc from 'fast-check';
 import { hasCode } from '../../../src/core/errors.ts';
 import { parseInstant } from '../../../src/core/instant.ts';
-import {
-  type DeadLetterRecord,
-  parsePosition,
-  positionText,
-} from '../../../src/dead-letters/dead-letter-record.ts';
+import { parsePosition, positionText } from '../../../src/core/record.ts';
+import type { DeadLetterRecord } from '../../../src/dead-letters/dead-letter-record.ts';
 import { DeadLetterIndex, redrivesOf, stateOf } from '../../../src/dead-letters/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { admitRequest } from '../../../src/ingress/receive-webhook.ts';
