@@ -5,7 +5,7 @@ import type { Dialect } from '../../provider/dialect.ts';
 import { dialectSettings } from '../../provider/settings.ts';
 import { checkCommandTopic } from '../shell/send-commands.ts';
 import type { Shell } from '../shell/shell.ts';
-import type { CommandChannel } from './apply-plan.ts';
+import type { CommandChannel } from './command-channel.ts';
 import { type Plan, planChanges } from './plan.ts';
 import { askProvider, readRecords } from './read-present.ts';
 import { readWanted, type WantedSubscriptions } from './read-wanted.ts';
@@ -18,14 +18,6 @@ function dialectOf({ source }: Pick<Shell, 'source'>): Dialect {
   const reader = envReader(source);
   return reader.done(reader.read(dialectSettings)).dialect;
 }
-
-/** Refs that are not in the file and would be deleted: nobody deletes them by an oversight. */
-export const refsDeleted = ({ changes }: Plan): string[] =>
-  changes.filter(({ action }) => action === 'delete').map(({ ref }) => ref);
-
-/** Refs that somebody changed at the provider. */
-export const refsDrifted = ({ changes }: Plan): string[] =>
-  changes.filter(({ drift }) => drift !== null).map(({ ref }) => ref);
 
 /** Without a difference nothing is created anew. */
 const NOT_ASKED = { drift: [], listsNone: false };

@@ -49,6 +49,14 @@ export type Plan = {
   readonly conflicts: readonly string[];
 };
 
+/** Refs that are not in the file and would be deleted: nobody deletes them by an oversight. */
+export const refsDeleted = ({ changes }: Plan): string[] =>
+  changes.filter(({ action }) => action === 'delete').map(({ ref }) => ref);
+
+/** Refs that somebody changed at the provider. */
+export const refsDrifted = ({ changes }: Plan): string[] =>
+  changes.filter(({ drift }) => drift !== null).map(({ ref }) => ref);
+
 export type Present = {
   readonly records: readonly SubscriptionRecord[];
   /** Differences between the provider and the records; empty with --no-refresh. */

@@ -5,7 +5,7 @@ import { readSubscriptionTable } from '../../subscriptions/state-topic.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { ownRecordReader, watchReadErrors } from '../shell/read-own-topics.ts';
 import { describeError, type Shell } from '../shell/shell.ts';
-import type { CommandChannel } from './apply-plan.ts';
+import type { CommandChannel } from './command-channel.ts';
 import { isMissing, type Present } from './plan.ts';
 
 /** All records of the compacted topic of subscriptions. */

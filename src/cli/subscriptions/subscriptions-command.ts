@@ -6,9 +6,10 @@ import { CLI_GROUPS, loadConfig } from '../shell/connections.ts';
 import { secondsAsMs } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { describeError, type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
-import { applyPlan, type CommandChannel, openCommandChannel } from './apply-plan.ts';
-import { makePlan, readWantedFile, refsDeleted, refsDrifted } from './make-plan.ts';
-import type { Plan } from './plan.ts';
+import { applyPlan } from './apply-plan.ts';
+import { type CommandChannel, openCommandChannel } from './command-channel.ts';
+import { makePlan, readWantedFile } from './make-plan.ts';
+import { type Plan, refsDeleted, refsDrifted } from './plan.ts';
 import type { WantedSubscriptions } from './read-wanted.ts';
 import { showPlan } from './show-plan.ts';
 

@@ -1,7 +1,8 @@
 import { UsageError } from '../../cli/shell/shell.ts';
-import { applyPlan, type CommandChannel, openCommandChannel } from '../../cli/subscriptions/apply-plan.ts';
-import { makePlan, readWantedFile, refsDeleted } from '../../cli/subscriptions/make-plan.ts';
-import type { Plan } from '../../cli/subscriptions/plan.ts';
+import { applyPlan } from '../../cli/subscriptions/apply-plan.ts';
+import { type CommandChannel, openCommandChannel } from '../../cli/subscriptions/command-channel.ts';
+import { makePlan, readWantedFile } from '../../cli/subscriptions/make-plan.ts';
+import { type Plan, refsDeleted } from '../../cli/subscriptions/plan.ts';
 import type { WantedSubscriptions } from '../../cli/subscriptions/read-wanted.ts';
 import { hasMoreTokens } from '../../cli/subscriptions/yaml-source.ts';
 import { sha256Of } from '../../crypto/ids.ts';

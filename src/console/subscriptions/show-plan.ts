@@ -1,6 +1,5 @@
 import type { Applied } from '../../cli/subscriptions/apply-plan.ts';
-import { refsDeleted } from '../../cli/subscriptions/make-plan.ts';
-import type { Plan } from '../../cli/subscriptions/plan.ts';
+import { type Plan, refsDeleted } from '../../cli/subscriptions/plan.ts';
 import { showPlan } from '../../cli/subscriptions/show-plan.ts';
 import { address, formValue, type Html, html, type Shown } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
