@@ -22,4 +22,7 @@ export const subjectOf = (topicName: string): string => `${topicName}-value`;
 /** The name of a subscription in Hookline, and the last part of its receiver's address. */
 export const REF = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
+/** What a ref may be, in words. */
+export const REF_RULE = 'give at most 63 of a-z, 0-9 and hyphens, no hyphen first';
+
 export const isRef = (text: unknown): text is string => typeof text === 'string' && REF.test(text);

@@ -1,5 +1,5 @@
 import { type CommandType, isCommandId, MAX_EXECUTION_IDS } from '../../core/command.ts';
-import { isRef } from '../../core/names.ts';
+import { isRef, REF_RULE } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
 import { ifGiven, secondsAsMs } from '../shell/option-values.ts';
 import { UsageError } from '../shell/shell.ts';
@@ -36,9 +36,7 @@ export function makeCommand(type: CommandType, input: CommandInput, nameOf: (fie
   if (ref === undefined && type !== 'subscription.list')
     throw new UsageError(`${type} needs ${nameOf('ref')}.`);
   if (ref !== undefined && !isRef(ref)) {
-    throw new UsageError(
-      `${nameOf('ref')} is ${JSON.stringify(ref)}: give at most 63 of a-z, 0-9 and hyphens, no hyphen first.`,
-    );
+    throw new UsageError(`${nameOf('ref')} is ${JSON.stringify(ref)}: ${REF_RULE}.`);
   }
   if (input.events?.length === 0)
     throw new UsageError(`${nameOf('events')} is empty: name at least one event, or leave it out.`);

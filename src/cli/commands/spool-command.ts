@@ -69,12 +69,12 @@ async function withSpool(
   );
   const dir = options.dir ?? named;
   if (dir === undefined) throw new UsageError('give the directory of the spool with --dir or SPOOL_DIR.');
-  if (!hasSpool(dir) && options.unattended) {
+  if (!hasSpool(dir)) {
+    if (!options.unattended)
+      throw new UsageError(`${dir} contains no spool: mount the volume there, or give another directory.`);
     shell.note(`${dir} contains no spool: there is nothing to drain`);
     return 0;
   }
-  if (!hasSpool(dir))
-    throw new UsageError(`${dir} contains no spool: mount the volume there, or give another directory.`);
   const sealingKeys = readSealingKeys(sealingKeyFile);
   const maxBytes = Number.MAX_SAFE_INTEGER;
   const { promise: died, reject: onDeath } = Promise.withResolvers<never>();

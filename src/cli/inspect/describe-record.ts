@@ -78,7 +78,7 @@ export function describers(
       return {
         step: redriven === undefined ? 'stored' : 'redriven',
         what: joinTexts([type, `entity ${entityId}`, source, id(eventId), from]),
-        ...eventOf(eventId, source?.replace('/webhooks/', ''), Date.parse(headers.ce_time ?? '')),
+        ...eventOf(eventId, refOfEvent(headers), Date.parse(headers.ce_time ?? '')),
       };
     },
     async 'dead letter'({ key, headers }, wanted) {
@@ -136,6 +136,10 @@ function partOf(headers: IncomingRecord['headers']): string | false {
   const parts = headers[NAMES.parts];
   return parts !== undefined && parts !== '1' && `part ${headers[NAMES.part]} of ${parts}`;
 }
+
+/** The ref through which an event came. */
+export const refOfEvent = ({ ce_source: source }: IncomingRecord['headers']): string | undefined =>
+  source?.replace('/webhooks/', '');
 
 /** Only texts and numbers are shown. An object may not even convert to a text: `{"toString":null}`. */
 function scalarsOf(fields: unknown): Fields | null {

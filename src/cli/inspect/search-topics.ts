@@ -97,4 +97,7 @@ export function inOrder(found: readonly Found[]): Found[] {
   });
 }
 
-const byTime = (a: Found, b: Found) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0);
+type Timed = Pick<Found, 'time'>;
+
+/** The earliest first. */
+export const byTime = (a: Timed, b: Timed) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0);

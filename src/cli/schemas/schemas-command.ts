@@ -34,10 +34,10 @@ export function addSchemasCommand(program: Command, shell: Shell, run: Run): voi
     )
     .option('--json', 'print JSON')
     .action(run((options: PushOptions) => checkOrPush(shell, pushBy(options), options)));
-  addOffline(schemas, shell, run);
+  addTestAndDiff(schemas, shell, run);
 }
 
-function addOffline(schemas: Command, shell: Shell, run: Run): void {
+function addTestAndDiff(schemas: Command, shell: Shell, run: Run): void {
   schemas
     .command('test')
     .description(
@@ -62,11 +62,11 @@ function addOffline(schemas: Command, shell: Shell, run: Run): void {
     );
 }
 
-type Finding = { ok: boolean; state: string; id?: number };
+type Outcome = { ok: boolean; state: string; id?: number };
 
 async function checkOrPush(
   shell: Shell,
-  handle: (registry: Registry, subject: string, schema: string) => Promise<Finding>,
+  handle: (registry: Registry, subject: string, schema: string) => Promise<Outcome>,
   options: Options,
 ): Promise<ExitCode> {
   const config = loadConfig(shell, 'topics', 'registry', 'schemas');
@@ -89,7 +89,7 @@ async function refuseWithoutDefault(
   registry: Registry,
   subject: string,
   schema: string,
-): Promise<Finding | null> {
+): Promise<Outcome | null> {
   const fields = fieldsWithoutDefault(JSON.parse(schema));
   if (fields.length === 0) return null;
   const isNew = await registry.idOf(subject, schema).then(
@@ -100,7 +100,7 @@ async function refuseWithoutDefault(
   return isNew ? { ok: false, state } : null;
 }
 
-async function checkSchema(registry: Registry, subject: string, schema: string): Promise<Finding> {
+async function checkSchema(registry: Registry, subject: string, schema: string): Promise<Outcome> {
   const level = await registry.compatibility(subject);
   const isUsual = level === null || level === 'FULL_TRANSITIVE';
   const rule = isUsual
@@ -134,14 +134,14 @@ async function moveSchema(
   subject: string,
   schema: string,
   keepsOld: boolean,
-): Promise<Finding> {
+): Promise<Outcome> {
   const versions = await registry.moveOver(subject, schema, { keepsOld });
   const id = await registry.idOf(subject, schema);
   const state = versions.length === 0 ? 'registered' : `registered; soft-deleted: ${listOf(versions)}`;
   return { ok: true, state, id };
 }
 
-async function pushSchema(registry: Registry, subject: string, schema: string): Promise<Finding> {
+async function pushSchema(registry: Registry, subject: string, schema: string): Promise<Outcome> {
   try {
     return { ok: true, state: 'registered', id: await registry.register(subject, schema) };
   } catch (error) {

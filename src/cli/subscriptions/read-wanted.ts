@@ -1,5 +1,5 @@
 import type { Node } from 'yaml';
-import { isRef } from '../../core/names.ts';
+import { isRef, REF_RULE } from '../../core/names.ts';
 import { type Dialect, eventNameOf } from '../../provider/dialect.ts';
 import { type Field, readYaml, type YamlSource } from './yaml-source.ts';
 
@@ -52,8 +52,7 @@ export function readWanted(
 
 function readOne(source: YamlSource, { name: ref, value, at }: Field, dialect: Names): WantedSubscription {
   if (!isRef(ref)) {
-    const pattern = 'give at most 63 of a-z, 0-9 and hyphens, no hyphen first';
-    source.faults.push(`${at}: ${JSON.stringify(ref)} is not a ref: ${pattern}`);
+    source.faults.push(`${at}: ${JSON.stringify(ref)} is not a ref: ${REF_RULE}`);
   }
   const faultsBefore = source.faults.length;
   const fields = source.fields(value, `${ref} must be a map`, ['events', 'adopt', 'extra']);

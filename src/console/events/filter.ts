@@ -1,3 +1,4 @@
+import { refOfEvent } from '../../cli/inspect/describe-record.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 
@@ -16,7 +17,7 @@ export const FILTERS = ['key', 'type', 'ref', 'id'] as const;
 
 /** By key and headers alone: a value may be as large as the topic takes. */
 export function matches({ key, headers }: IncomingRecord, filter: EventFilter): boolean {
-  const refOf = headers[NAMES.ref] ?? headers.ce_source?.replace('/webhooks/', '');
+  const refOf = headers[NAMES.ref] ?? refOfEvent(headers);
   return (
     (filter.key === undefined || key?.toString() === filter.key || headers.ce_subject === filter.key) &&
     (filter.type === undefined || headers.ce_type === filter.type) &&

@@ -1,4 +1,4 @@
-import type { Found } from '../../cli/inspect/search-topics.ts';
+import { byTime, type Found } from '../../cli/inspect/search-topics.ts';
 import { isoOf } from '../../core/instant.ts';
 
 /** A line of a timeline. */
@@ -26,7 +26,7 @@ export function tellStory(found: readonly Found[], replays: readonly Found[]): S
     if (isBetween)
       lines.push({ ...lineOf(replay), what: `${replay.what}; this event may be among its runs` });
   }
-  return lines.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
+  return lines.sort(byTime);
 }
 
 const lineOf = ({ time, step, what, topic, partition, offset }: Found): StoryLine => ({

@@ -1,4 +1,4 @@
-import type { TopicKind } from '../../cli/inspect/describe-record.ts';
+import { refOfEvent, type TopicKind } from '../../cli/inspect/describe-record.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 
@@ -23,7 +23,7 @@ export function termsOf(
     case 'event':
       add(headers.ce_id);
       add(headers.ce_subject);
-      add(headers.ce_source?.replace('/webhooks/', ''));
+      add(refOfEvent(headers));
       add(key?.toString());
       break;
     case 'dead letter':
