@@ -42,7 +42,7 @@ export function createSandboxApp(deps: SandboxDeps): FastifyInstance {
   applyFaults(app, deps);
   const { dialect, allowHttpReceivers } = options;
   const { eventNames } = dialect;
-  app.register(tokenRoutes({ tokens: deps.tokens, rules: options }));
+  app.register(tokenRoutes({ tokens: deps.tokens, jwt: options.jwt }));
   app.register(subscriptionRoutes({ ...deps, dialect, allowHttpReceivers }));
   app.register(
     testRoutes({

@@ -20,10 +20,6 @@ import type { ReceiverTls } from './deliveries/send-attempt.ts';
 
 /** Options that only tests change; the process uses {@link FIXED}. */
 export type FixedOptions = {
-  readonly grantTypes: readonly string[];
-  readonly assertionTypes: readonly string[];
-  /** Scopes that can be asked for. */
-  readonly scopes: readonly string[];
   /** Longest time from the start of a delivery until its answer, in milliseconds. */
   readonly deliveryTimeoutMs: number;
   /** Concurrent deliveries for each subscription. */
@@ -76,14 +72,6 @@ function readDialect(text: string | undefined, reader: EnvReader): Dialect {
 const SANDBOX_JWT = 'sandbox-lite-jwt';
 
 const FIXED: FixedOptions = {
-  grantTypes: ['client_credentials'],
-  assertionTypes: ['urn:ietf:params:oauth:client-assertion-type:jwt-bearer'],
-  // The scope values of the interface, section 2.2.
-  scopes: [
-    ...['accounts.create', 'accounts.read', 'accounts.update', 'accounts.close', 'transactions.read'],
-    ...['paymentcamt056.create', 'paymentcamt029.read', 'paymentpacs002.read', 'paymentpacs002-id.read'],
-    ...['paymentpacs008.create', 'paymentpacs008.simulate'],
-  ],
   deliveryTimeoutMs: 10_000,
   deliveryConcurrency: 64,
   layout: DEFAULT_LAYOUT,

@@ -16,8 +16,6 @@ describe('the options of a sandbox', () => {
       port: 8090,
       jwt: 'sandbox-lite-jwt',
       tokenTtlS: 300,
-      grantTypes: ['client_credentials'],
-      assertionTypes: ['urn:ietf:params:oauth:client-assertion-type:jwt-bearer'],
       dialect: DEFAULT_DIALECT,
       allowHttpReceivers: true,
       retryScheduleS: [1, 5, 30, 120, 600],
@@ -25,7 +23,6 @@ describe('the options of a sandbox', () => {
       layout: 'iv12.ciphertext.tag16',
       keepExecutions: 10_000,
     });
-    expect(defaultOptions().scopes).toHaveLength(11);
   });
 
   it('come from the environment and from the files that it names', () => {

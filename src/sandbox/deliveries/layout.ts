@@ -23,7 +23,6 @@ export type Layout = {
 export type EnvelopeNames = { readonly iv: string; readonly tag: string; readonly data: string };
 
 export const DEFAULT_LAYOUT = 'iv12.ciphertext.tag16';
-export const DEFAULT_ENVELOPE: EnvelopeNames = { iv: 'iv', tag: 'tag', data: 'data' };
 
 export const LAYOUT_SYNTAX =
   '[payload/] then iv12.ciphertext.tag16, iv12.tag16.ciphertext (or iv16.…), json or json.iv16, then [:base64 or :hex]';

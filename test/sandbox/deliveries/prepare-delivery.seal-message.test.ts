@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { contentTypeOf, DEFAULT_ENVELOPE, readLayout } from '../../../src/sandbox/deliveries/layout.ts';
+import { contentTypeOf, readLayout } from '../../../src/sandbox/deliveries/layout.ts';
 import { sealMessage } from '../../../src/sandbox/deliveries/prepare-delivery.ts';
 import { webCryptoOpen } from '../support/judges.ts';
 import { ENCRYPTION_KEY as KEY } from '../support/open-sandbox.ts';
 
 const MESSAGE = '{"type":"payment-status","payload":{"status":"ACCC","name":"Łódź"},"entityId":"e"}';
 
-const seal = (name: string, text = MESSAGE, names = DEFAULT_ENVELOPE) => {
+const seal = (name: string, text = MESSAGE, names = { iv: 'iv', tag: 'tag', data: 'data' }) => {
   const layout = readLayout(name);
   if (!layout) throw new Error(`${name} is no layout`);
   return sealMessage(Buffer.from(text), { key: KEY, layout, names });
