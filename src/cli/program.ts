@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import about from '../../package.json' with { type: 'json' };
 import { ConfigError } from '../config/env.ts';
-import { InvalidInput } from '../dead-letters/filter.ts';
+import { UsageError } from '../core/errors.ts';
 import { addBodiesCommand } from './bodies/bodies-command.ts';
 import { addCommandCommand } from './commands/command-command.ts';
 import { addConsoleCommand } from './commands/console-command.ts';
@@ -14,7 +14,7 @@ import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { addInspectCommand } from './inspect/inspect-command.ts';
 import { addSchemasCommand } from './schemas/schemas-command.ts';
 import { visible } from './shell/print-rows.ts';
-import { describeError, type ExitCode, type Run, type Shell, UsageError } from './shell/shell.ts';
+import { describeError, type ExitCode, type Run, type Shell } from './shell/shell.ts';
 import { addSubscriptionsCommand } from './subscriptions/subscriptions-command.ts';
 import { addTailCommand } from './tail/tail-command.ts';
 import { addVerifyCommand } from './verify/verify-command.ts';
@@ -37,7 +37,7 @@ export async function runCli(args: readonly string[], outside: Shell): Promise<E
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     shell.note(error instanceof ConfigError ? error.message : `hookline: ${describeError(error)}`);
-    return [UsageError, ConfigError, InvalidInput].some((wrong) => error instanceof wrong) ? 2 : 1;
+    return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
   }
 }
 

@@ -144,3 +144,6 @@ export const ERRORS = {
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;
+
+/** What somebody gave cannot be used: exit code 2 of the CLI, 400 of the console. The message is one sentence that says what is accepted. */
+export class UsageError extends Error {}

@@ -1,7 +1,6 @@
-import { HooklineError } from '../core/errors.ts';
+import { HooklineError, UsageError } from '../core/errors.ts';
 import type { OutgoingRecord, Position } from '../core/record.ts';
 import type { DeadLetter } from './dead-letters.ts';
-import { InvalidInput } from './filter.ts';
 import { dismissalMarkers } from './markers.ts';
 import type { DeadLetterOutcome } from './redrive-one.ts';
 import { type RunOptions, runInOrder } from './run-in-order.ts';
@@ -14,7 +13,7 @@ const MAX_BY = 100;
 
 /**
  * Checks what somebody gave.
- * @throws InvalidInput where one is missing, too long (500 and 100 characters), or has control characters
+ * @throws UsageError where one is missing, too long (500 and 100 characters), or has control characters
  */
 export const parseDismissal = ({ reason = '', by = '' }: Partial<Dismissal>): Dismissal => ({
   reason: line(
@@ -28,11 +27,11 @@ export const parseDismissal = ({ reason = '', by = '' }: Partial<Dismissal>): Di
 
 function line(option: string, text: string, max: number, advice: string): string {
   const trimmed = text.trim();
-  if (trimmed === '') throw new InvalidInput(`${option} is missing: ${advice}.`);
+  if (trimmed === '') throw new UsageError(`${option} is missing: ${advice}.`);
   const length = [...trimmed].length;
-  if (length > max) throw new InvalidInput(`${option} has ${length} characters: give at most ${max}.`);
+  if (length > max) throw new UsageError(`${option} has ${length} characters: give at most ${max}.`);
   if (/\p{Cc}/u.test(trimmed))
-    throw new InvalidInput(`${option} has control characters: give one line of text.`);
+    throw new UsageError(`${option} has control characters: give one line of text.`);
   return trimmed;
 }
 

@@ -1,12 +1,9 @@
-import { DEAD_LETTER_STAGES } from '../core/errors.ts';
+import { DEAD_LETTER_STAGES, UsageError } from '../core/errors.ts';
 import { INSTANT_OR_AGE, parseInstantOrAge } from '../core/instant.ts';
 import { parsePosition, positionText } from '../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
 import type { DeadLetterPosition } from './dead-letter-record.ts';
 import { DEAD_LETTER_STATES, type DeadLetter, stateOf } from './dead-letters.ts';
-
-/** What somebody asked for cannot be understood. The message is one sentence that says what is accepted. */
-export class InvalidInput extends Error {}
 
 /** Selects the dead-letter records that meet every condition. */
 export type DeadLetterFilter = {
@@ -70,7 +67,7 @@ const OF_ALL_RECORDS: Readonly<Record<string, Condition<DeadLetter>>> = {
 
 /**
  * Parses conditions of the form name=value.
- * @throws InvalidInput that says what is accepted
+ * @throws UsageError that says what is accepted
  */
 export function parseFilter(conditions: readonly string[] = [], now = Date.now()): DeadLetterFilter {
   const named = conditions.map((text) => {
@@ -78,14 +75,12 @@ export function parseFilter(conditions: readonly string[] = [], now = Date.now()
     const ofFirstPart = OF_FIRST_PART[name];
     const condition = ofFirstPart ?? OF_ALL_RECORDS[name];
     if (!condition) {
-      throw new InvalidInput(`--filter is ${JSON.stringify(text)}: give name=value, where ${FILTER_HELP}.`);
+      throw new UsageError(`--filter is ${JSON.stringify(text)}: give name=value, where ${FILTER_HELP}.`);
     }
     const values = list.split(',').map((value) => value.trim());
     // Of an empty one nobody knows what it should select.
     if (values.includes(''))
-      throw new InvalidInput(
-        `--filter is ${JSON.stringify(text)}: one of its values is empty; leave it out.`,
-      );
+      throw new UsageError(`--filter is ${JSON.stringify(text)}: one of its values is empty; leave it out.`);
     const test: Predicate<DeadLetter> = condition(values, now);
     return { name, values, test, ofFirstPart: ofFirstPart?.(values, now) };
   });
@@ -110,14 +105,14 @@ function ofHeader(header: string, values: readonly string[]): Predicate<FirstPar
 function known(name: string, all: readonly string[], values: readonly string[]): readonly string[] {
   for (const value of values) {
     if (!all.includes(value))
-      throw new InvalidInput(`--filter ${name}=${value}: unknown ${name}; give ${all.join(', ')}.`);
+      throw new UsageError(`--filter ${name}=${value}: unknown ${name}; give ${all.join(', ')}.`);
   }
   return values;
 }
 
 function positionOf(text: string): string {
   const position = parsePosition(text);
-  if (!position) throw new InvalidInput(`--filter at=${text}: give partition:offset, such as 2:17.`);
+  if (!position) throw new UsageError(`--filter at=${text}: give partition:offset, such as 2:17.`);
   return positionText(position);
 }
 
@@ -125,6 +120,6 @@ function positionOf(text: string): string {
 function instantOf(name: string, values: readonly string[], now: number): number {
   const text = values.join(',');
   const ms = parseInstantOrAge(text, now);
-  if (ms === undefined) throw new InvalidInput(`--filter ${name}=${text}: give ${INSTANT_OR_AGE}.`);
+  if (ms === undefined) throw new UsageError(`--filter ${name}=${text}: give ${INSTANT_OR_AGE}.`);
   return ms;
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { HooklineError } from '../../src/core/errors.ts';
+import { HooklineError, UsageError } from '../../src/core/errors.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
 import { dismissAll, parseDismissal } from '../../src/dead-letters/dismiss-all.ts';
-import { InvalidInput } from '../../src/dead-letters/filter.ts';
 import { deadLetter } from '../support/dead-letter.ts';
 
 const position = { topic: 'dead-letter', partition: 0, offset: 9n };
@@ -34,7 +33,7 @@ describe('the reason and the user of a dismissal', () => {
     ['a long user', { reason: 'r', by: 'o'.repeat(101) }, '101 characters: give at most 100'],
     ['several lines', { reason: 'a\nb', by: 'ops' }, 'control characters'],
   ])('are refused: %s', (_, given, message) => {
-    expect(() => parseDismissal(given)).toThrow(InvalidInput);
+    expect(() => parseDismissal(given)).toThrow(UsageError);
     expect(() => parseDismissal(given)).toThrow(message);
   });
 });

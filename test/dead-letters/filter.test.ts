@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { InvalidInput, parseFilter } from '../../src/dead-letters/filter.ts';
+import { UsageError } from '../../src/core/errors.ts';
+import { parseFilter } from '../../src/dead-letters/filter.ts';
 import { deadLetter } from '../support/dead-letter.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
@@ -58,7 +59,7 @@ describe('a filter of dead-letter records', () => {
     ['topic=payments.payment-status,', 'one of its values is empty'],
     ['topic= ,x', 'one of its values is empty'],
   ])('%s is refused with what is accepted', (condition, remedy) => {
-    expect(() => parseFilter([condition])).toThrow(InvalidInput);
+    expect(() => parseFilter([condition])).toThrow(UsageError);
     expect(() => parseFilter([condition])).toThrow(remedy);
   });
 

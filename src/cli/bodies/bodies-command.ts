@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { ConfigError } from '../../config/env.ts';
+import { UsageError } from '../../core/errors.ts';
 import type { BodyStore } from '../../object-store/body-store.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { CLI_GROUPS, connectBodyStore, loadConfig } from '../shell/connections.ts';
 import { printRows } from '../shell/print-rows.ts';
-import { describeError, type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import { describeError, type ExitCode, type Run, type Shell } from '../shell/shell.ts';
 import { type Comparison, compareObjects, listObjects } from './compare-objects.ts';
 import { type References, readReferences } from './read-references.ts';
 import { Unchecked } from './unchecked.ts';

@@ -1,13 +1,14 @@
 import { Argument, type Command as Program } from 'commander';
 import { commandTopicFor } from '../../config/command-topics.ts';
 import { COMMAND_TYPES, type CommandType, commandRecord } from '../../core/command.ts';
+import { UsageError } from '../../core/errors.ts';
 import { isoOf } from '../../core/instant.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { CLI_GROUPS, type Config, connectKafka, loadConfig } from '../shell/connections.ts';
 import { secondsAsMs } from '../shell/option-values.ts';
 import { printFields, printRows } from '../shell/print-rows.ts';
 import { awaitResults, checkCommandTopic, publishOnce } from '../shell/send-commands.ts';
-import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 import { type CommandInput, makeCommand, optionNameOf } from './make-command.ts';
 
 type Options = CommandInput & {

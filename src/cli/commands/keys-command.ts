@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { UNOBSERVED_FILES } from '../../config/renewed-files.ts';
+import { UsageError } from '../../core/errors.ts';
 import { type Sample, samplesIn } from '../../monitoring/metric-samples.ts';
 import { readProcess } from '../../monitoring/read-process.ts';
 import { adminAddressesOf } from '../../runtime/admin-addresses.ts';
@@ -7,7 +8,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { createHttp, type Http } from '../../runtime/http-client.ts';
 import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
-import { describeError, type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import { describeError, type ExitCode, type Run, type Shell } from '../shell/shell.ts';
 import { type KeyRow, keyRows } from './key-rows.ts';
 
 type Options = { ingress?: string[]; ref?: string; json?: boolean };

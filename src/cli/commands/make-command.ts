@@ -1,8 +1,8 @@
 import { type CommandType, isCommandId, MAX_EXECUTION_IDS } from '../../core/command.ts';
+import { UsageError } from '../../core/errors.ts';
 import { isRef, REF_RULE } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
 import { ifGiven, secondsAsMs } from '../shell/option-values.ts';
-import { UsageError } from '../shell/shell.ts';
 
 /** What somebody gives for a command. */
 export type CommandInput = {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { envReader } from '../../config/env.ts';
 import { spoolSettings, subscriptionSettings } from '../../config/shared-settings.ts';
-import { HooklineError } from '../../core/errors.ts';
+import { HooklineError, UsageError } from '../../core/errors.ts';
 import { isoOf } from '../../core/instant.ts';
 import { readSealingKeys } from '../../crypto/sealing.ts';
 import type { Redelivery } from '../../dead-letters/open-redelivery.ts';
@@ -19,7 +19,7 @@ import {
   REDELIVERY_GROUPS,
 } from '../shell/connections.ts';
 import { printFields } from '../shell/print-rows.ts';
-import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 
 type Options = { dir?: string; json?: boolean; unattended?: boolean };
 

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
+import { UsageError } from '../../core/errors.ts';
 import { readSealingKeys } from '../../crypto/sealing.ts';
 import { type DeadLetterTopic, openDeadLetterTopic } from '../../dead-letters/dead-letter-topic.ts';
 import { deadLetterRow, describeDeadLetter } from '../../dead-letters/describe-dead-letter.ts';
@@ -8,7 +9,7 @@ import { FILTER_HELP, parseFilter } from '../../dead-letters/filter.ts';
 import { connectBodyStore, connectKafka, loadConfig, REDELIVERY_GROUPS } from '../shell/connections.ts';
 import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
-import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 import { type RunOptions, reportedRun } from './report-run.ts';
 import { runDismiss } from './run-dismiss.ts';
 import { runRedrive } from './run-redrive.ts';

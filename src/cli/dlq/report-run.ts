@@ -1,10 +1,11 @@
+import { UsageError } from '../../core/errors.ts';
 import { parseFilter } from '../../dead-letters/filter.ts';
 import { outcomeRows, progressLine, summaryRows } from '../../dead-letters/outcomes.ts';
 import type { DeadLetterOutcome } from '../../dead-letters/redrive-one.ts';
 import type { Due } from '../../dead-letters/select-due.ts';
 import { ifGiven, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
-import { type ExitCode, type Shell, UsageError } from '../shell/shell.ts';
+import type { ExitCode, Shell } from '../shell/shell.ts';
 import type { DlqRun } from './run-redrive.ts';
 
 /** What `hookline dlq redrive` and `hookline dlq dismiss` both take. */

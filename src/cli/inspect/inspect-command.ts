@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { createWriterReader, isRegistryUnavailable, type RecordReader } from '../../avro/record-reader.ts';
-import { HooklineError } from '../../core/errors.ts';
+import { HooklineError, UsageError } from '../../core/errors.ts';
 import { orAborted } from '../../runtime/or-aborted.ts';
 import { CLI_GROUPS, connectKafka, connectRegistry, loadConfig } from '../shell/connections.ts';
 import { createMask, REVEAL_HELP } from '../shell/mask.ts';
 import { ifGiven, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
-import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 import { describers } from './describe-record.ts';
 import { DEFAULT_LIMIT, type Found, inOrder, searchTopic, topicsToSearch } from './search-topics.ts';
 

@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import type { AvroSchema } from '../../avro/avro-schema.ts';
 import { type Incompatibility, incompatibilities } from '../../avro/compatibility.ts';
 import { parseSchemaFile } from '../../avro/record-codec.ts';
+import { UsageError } from '../../core/errors.ts';
 import { subjectOf, topicName } from '../../core/names.ts';
 import { connectRegistry, loadConfig } from '../shell/connections.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { allSchemas } from '../shell/schemas-and-topics.ts';
-import { type ExitCode, type Shell, UsageError } from '../shell/shell.ts';
+import type { ExitCode, Shell } from '../shell/shell.ts';
 import { type Change, changesBetween } from './describe-changes.ts';
 
 export type DiffOptions = { readonly json?: boolean };

@@ -1,6 +1,6 @@
 import { type Dirent, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { UsageError } from '../shell/shell.ts';
+import { UsageError } from '../../core/errors.ts';
 
 /**
  * The files of these paths, and the *.json files of folders among them at any depth, in their order. Symbolic links are

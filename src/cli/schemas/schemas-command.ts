@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { fieldsWithoutDefault } from '../../avro/avro-schema.ts';
 import type { Registry } from '../../avro/registry.ts';
-import { hasCode } from '../../core/errors.ts';
+import { hasCode, UsageError } from '../../core/errors.ts';
 import { subjectOf, topicName } from '../../core/names.ts';
 import { connectRegistry, loadConfig } from '../shell/connections.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { allSchemas } from '../shell/schemas-and-topics.ts';
-import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 import { type DiffOptions, diffSchemas } from './diff-schemas.ts';
 import { type TestOptions, testSamples } from './test-samples.ts';
 

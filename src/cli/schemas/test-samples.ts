@@ -3,13 +3,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { type EventSchemaSet, readEventSchemas } from '../../avro/event-schema.ts';
 import { HEADER_LENGTH } from '../../avro/record-codec.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
-import { hasCode } from '../../core/errors.ts';
+import { hasCode, UsageError } from '../../core/errors.ts';
 import { NotJson } from '../../core/json-scanner.ts';
 import { topicName } from '../../core/names.ts';
 import { encodeByPolicy } from '../../delivery/encode-by-policy.ts';
 import { type Config, loadConfig } from '../shell/connections.ts';
 import { jsonValue, printFields } from '../shell/print-rows.ts';
-import { type ExitCode, type Shell, UsageError } from '../shell/shell.ts';
+import type { ExitCode, Shell } from '../shell/shell.ts';
 import { sampleFiles } from './sample-files.ts';
 
 export type TestOptions = { readonly junit?: string; readonly json?: boolean };

@@ -1,6 +1,6 @@
 import { MAX_TIMER_MS } from '../../config/env.ts';
+import { UsageError } from '../../core/errors.ts';
 import { INSTANT_OR_AGE, parseInstantOrAge } from '../../core/instant.ts';
-import { UsageError } from './shell.ts';
 
 /** Values of options. Anything else is wrong usage, exit code 2. */
 

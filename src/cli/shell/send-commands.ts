@@ -1,6 +1,6 @@
 import { eventTopicsIn } from '../../avro/schema-files.ts';
 import { isWritten } from '../../config/command-topics.ts';
-import { HooklineError, hasCode } from '../../core/errors.ts';
+import { HooklineError, hasCode, UsageError } from '../../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
@@ -9,7 +9,7 @@ import { Publisher } from '../../kafka/produce/publisher.ts';
 import { orAborted } from '../../runtime/or-aborted.ts';
 import type { CliConfig } from './connections.ts';
 import { ownRecordReader, watchReadErrors } from './read-own-topics.ts';
-import { type Shell, UsageError } from './shell.ts';
+import type { Shell } from './shell.ts';
 
 export type Answer = Readonly<Record<string, unknown>>;
 

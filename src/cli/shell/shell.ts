@@ -17,9 +17,6 @@ export type Shell = {
   readonly columns?: number | undefined;
 };
 
-/** Wrong usage: exit code 2. The message is one sentence that says what is accepted. */
-export class UsageError extends Error {}
-
 /** 0: done. 1: failed, or something was found. 2: wrong usage. 3, of a check: nothing was found, and not everything checked. */
 export type ExitCode = 0 | 1 | 2 | 3;
 

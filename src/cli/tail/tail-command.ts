@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { referenceIn } from '../../avro/envelope.ts';
 import { createWriterReader } from '../../avro/record-reader.ts';
+import { UsageError } from '../../core/errors.ts';
 import { topicName } from '../../core/names.ts';
 import { recordName } from '../../core/record.ts';
 import { missingTopics, withAdmin } from '../../kafka/admin/describe-topics.ts';
@@ -19,7 +20,7 @@ import { createMask, REVEAL_HELP } from '../shell/mask.ts';
 import { ifGiven, instant, wholeNumber } from '../shell/option-values.ts';
 import { jsonValue, visible } from '../shell/print-rows.ts';
 import { watchReadErrors } from '../shell/read-own-topics.ts';
-import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 import { type Described, decodeValue, describeEvent } from './describe-event.ts';
 
 /** A tail that ends by its --limit, or whose records come, has ended or shown them by then. */

@@ -1,6 +1,6 @@
 import type { ValuesOf } from '../../config/env.ts';
 import { UNOBSERVED_FILES } from '../../config/renewed-files.ts';
-import { HooklineError } from '../../core/errors.ts';
+import { HooklineError, UsageError } from '../../core/errors.ts';
 import { PROBE } from '../../core/names.ts';
 import { eventIdOf, newId } from '../../crypto/ids.ts';
 import { type SigningKey, signingKey } from '../../crypto/keys.ts';
@@ -8,7 +8,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { createHttp } from '../../runtime/http-client.ts';
 import { named } from '../../runtime/tls-files.ts';
 import { readDirSecrets } from '../../subscriptions/secrets-dir.ts';
-import { describeError, UsageError } from '../shell/shell.ts';
+import { describeError } from '../shell/shell.ts';
 import type { verifySettings } from './verify-settings.ts';
 
 /** A signed webhook that `hookline verify` sends. */

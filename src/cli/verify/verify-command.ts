@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import { envReader, type ValuesOf } from '../../config/env.ts';
 import { misspeltHints } from '../../config/misspelt.ts';
+import { UsageError } from '../../core/errors.ts';
 import { isoOf } from '../../core/instant.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
 import { type Finding, skipped } from '../shell/finding.ts';
 import { collect, instant, secondsAsMs } from '../shell/option-values.ts';
 import { jsonValue, printRows } from '../shell/print-rows.ts';
-import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 import { type SeenProbe, watchForProbe } from './await-probe.ts';
 import { type CounterReport, type CounterSource, checkCounters } from './check-counters.ts';
 import { type LifeCounts, totalsOf } from './compare-counters.ts';

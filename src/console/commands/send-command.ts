@@ -1,6 +1,5 @@
 import { type CommandInput, makeCommand } from '../../cli/commands/make-command.ts';
 import { publishOnce } from '../../cli/shell/send-commands.ts';
-import { UsageError } from '../../cli/shell/shell.ts';
 import { COMMAND_TYPES, commandRecord } from '../../core/command.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address } from '../page/html.ts';
@@ -9,6 +8,7 @@ import {
   defineChange,
   type Fields,
   flagOf,
+  orPageError,
   PageError,
   type PageRequest,
   textOf,
@@ -78,12 +78,8 @@ function readCommand(fields: Fields, { user }: PageRequest, topics: readonly str
     // Whoever is logged in, and nobody else.
     issuedBy: user.name,
   };
-  try {
-    return { command: makeCommand(type, input, (field) => (field === 'expiresIn' ? expiry : field)), topic };
-  } catch (error) {
-    if (error instanceof UsageError) throw new PageError(400, error.message);
-    throw error;
-  }
+  const nameOf = (field: keyof CommandInput) => (field === 'expiresIn' ? expiry : field);
+  return { command: orPageError(() => makeCommand(type, input, nameOf)), topic };
 }
 
 /** Text with commas, or a list as JSON has it. */

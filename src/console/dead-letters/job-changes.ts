@@ -9,11 +9,12 @@ import {
   type EndsLater,
   type Fields,
   flagOf,
+  orPageError,
   PageError,
   textOf,
 } from '../page/page.ts';
 import type { Job, JobReport, Jobs, Order } from './jobs.ts';
-import { CONDITIONS, orPageError, type Selection, selectionOf } from './selection.ts';
+import { CONDITIONS, type Selection, selectionOf } from './selection.ts';
 
 /** What begins and stops jobs. */
 export function jobChanges(

@@ -1,5 +1,5 @@
-import { type DeadLetterFilter, InvalidInput, parseFilter } from '../../dead-letters/filter.ts';
-import { type Fields, PageError, shellWord, textOf } from '../page/page.ts';
+import { type DeadLetterFilter, parseFilter } from '../../dead-letters/filter.ts';
+import { type Fields, orPageError, PageError, shellWord, textOf } from '../page/page.ts';
 
 /** Conditions that an address or a form can have, under the names that `--filter` has. */
 export const CONDITIONS = ['stage', 'code', 'ref', 'topic', 'id', 'at', 'state', 'since', 'until'] as const;
@@ -37,16 +37,6 @@ const textOfAll = (fields: Fields, name: string): string => {
   const texts = Array.isArray(value) ? value : [value];
   return texts.map((one: unknown) => textOf({ [name]: one }, name)).join(',');
 };
-
-/** What somebody gave is checked by the CLI's own code; here the answer is 400. */
-export function orPageError<T>(parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    if (error instanceof InvalidInput) throw new PageError(400, error.message, { cause: error });
-    throw error;
-  }
-}
 
 /** As options of a command line. */
 export const filterOptions = (filter: readonly string[]): string =>

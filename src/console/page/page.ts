@@ -1,3 +1,4 @@
+import { UsageError } from '../../core/errors.ts';
 import type { Role, User } from '../settings/roles.ts';
 import type { Html } from './html.ts';
 
@@ -106,6 +107,16 @@ export class PageError extends Error {
     super(message, options);
     this.name = 'PageError';
     this.status = status;
+  }
+}
+
+/** What somebody gave is checked by the CLI's own code; here the answer is 400. */
+export function orPageError<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof UsageError) throw new PageError(400, error.message, { cause: error });
+    throw error;
   }
 }
 

@@ -1,10 +1,10 @@
-import { UsageError } from '../../cli/shell/shell.ts';
 import { applyPlan } from '../../cli/subscriptions/apply-plan.ts';
 import { type CommandChannel, openCommandChannel } from '../../cli/subscriptions/command-channel.ts';
 import { makePlan, readWantedFile } from '../../cli/subscriptions/make-plan.ts';
 import { type Plan, refsDeleted } from '../../cli/subscriptions/plan.ts';
 import type { WantedSubscriptions } from '../../cli/subscriptions/read-wanted.ts';
 import { hasMoreTokens } from '../../cli/subscriptions/yaml-source.ts';
+import { UsageError } from '../../core/errors.ts';
 import { sha256Of } from '../../crypto/ids.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ifGiven, instant, secondsAsMs, wholeNumber } from '../../../src/cli/shell/option-values.ts';
-import { UsageError } from '../../../src/cli/shell/shell.ts';
+import { UsageError } from '../../../src/core/errors.ts';
 
 describe('a whole number', () => {
   it.each([
