@@ -54,7 +54,7 @@ export function createSandboxApp(deps: SandboxDeps): FastifyInstance {
         eventNames,
         messages: deps.messages,
         defaultLayout: options.layout,
-        now: deps.clock.now,
+        now: deps.clock.wall,
       },
     }),
   );

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
+import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { SandboxOptions } from './config.ts';
-import type { Clock } from './core/clock.ts';
 import { createSubscriptionStore } from './core/subscription-store.ts';
 import { createDeliveries, replayExecution } from './deliveries/deliver.ts';
 import { createExecutionStore } from './deliveries/execution-store.ts';

@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
 import { createSandboxApp } from './app.ts';
 import { createSandboxComponents } from './components.ts';
 import { defaultOptions, type SandboxOptions } from './config.ts';
-import { type Clock, systemClock } from './core/clock.ts';
 import { openReceiverClient } from './deliveries/send-attempt.ts';
 
 export type RunningSandbox = {

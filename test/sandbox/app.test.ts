@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { createSandboxApp } from '../../src/sandbox/app.ts';
 import { createSandboxComponents } from '../../src/sandbox/components.ts';
 import { defaultOptions } from '../../src/sandbox/config.ts';
-import { systemClock } from '../../src/sandbox/core/clock.ts';
 import { openReceiverClient } from '../../src/sandbox/deliveries/send-attempt.ts';
 
 function build() {

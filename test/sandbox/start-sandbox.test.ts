@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/sandbox/core/clock.ts';
+import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { until } from '../support/until.ts';
 import { openReceiver } from './support/open-receiver.ts';
@@ -27,10 +27,10 @@ describe('startSandbox', () => {
     await using failing = await openReceiver({ answer: () => 503 });
     let asleep = 0;
     const clock = {
-      now: Date.now,
-      sleep: async (ms: number, signal?: AbortSignal) => {
+      ...systemClock,
+      sleep: async (...given: Parameters<Clock['sleep']>) => {
         asleep += 1;
-        await systemClock.sleep(ms, signal).finally(() => {
+        await systemClock.sleep(...given).finally(() => {
           asleep -= 1;
         });
       },

@@ -58,7 +58,7 @@ export function createDeliveries(deps: DeliveryPorts) {
       const { id: subscriptionId, url } = subscription;
       const execution = newExecution(
         { subscriptionId, url, type, entityId, message, sealing, triggerId, replayOf },
-        deps.clock.now(),
+        deps.clock.wall(),
       );
       deps.executions.add(execution);
       const first = Promise.withResolvers<void>();
@@ -132,8 +132,8 @@ async function attemptUntilFinal(
     execution.state = state;
     context.firstDone();
     const waitMs = (deps.retryScheduleS[retries] ?? 0) * 1000;
-    execution.nextAttemptAt = new Date(deps.clock.now() + waitMs).toISOString();
-    await deps.clock.sleep(waitMs, waits).catch(() => {});
+    execution.nextAttemptAt = new Date(deps.clock.wall() + waitMs).toISOString();
+    await deps.clock.sleep(waitMs, { signal: waits }).catch(() => {});
     execution.nextAttemptAt = null;
   }
 }
@@ -149,14 +149,14 @@ async function attemptOnce(
   if (waits.aborted || !subscription?.active) return null;
   execution.sent ??= await prepareDelivery(order);
   execution.url = subscription.url;
-  const at = deps.clock.now();
+  const at = deps.clock.wall();
   const fault = deps.faults.take('delivery');
   const post = { ...execution.sent, url: subscription.url };
   const outcome = await sendAttempt(post, { fault, signal: sends }, deps);
   const attempt: Attempt = {
     number: execution.attempts.length + 1,
     at: new Date(at).toISOString(),
-    durationMs: deps.clock.now() - at,
+    durationMs: deps.clock.wall() - at,
     ...outcome,
   };
   execution.attempts.push(attempt);

@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher, request } from 'undici';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { failDelivery, type Outcome, type SendBody } from '../faults/fail-delivery.ts';
 import type { FaultRule } from '../faults/fault-plan.ts';
 import type { PreparedDelivery } from './prepare-delivery.ts';

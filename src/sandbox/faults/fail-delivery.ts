@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { DEFAULT_CHUNKS, replacementFor, sendSlowly, stall, truncate } from './fault-bytes.ts';
 import type { FaultRule } from './fault-plan.ts';
 
@@ -19,7 +19,7 @@ export async function failDelivery(
   const { body, send, clock, signal } = attempt;
   switch (rule.kind) {
     case 'delay':
-      await clock.sleep(rule.ms ?? 0, signal);
+      await clock.sleep(rule.ms ?? 0, { signal });
       return send(body);
     case 'drop-before':
       return lost('the connection was closed before the delivery');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { isObject, type Json, removeAt, setAt } from '../core/json.ts';
 import { DEFAULT_CHUNKS, replacementFor, sendSlowly, truncate } from './fault-bytes.ts';
 import type { FaultPlan, FaultRule } from './fault-plan.ts';
@@ -44,7 +44,7 @@ function isInsteadOf(rule: FaultRule): boolean {
 
 /** Waits. The operation is executed even if the caller has closed the connection meanwhile, as at a real provider. */
 async function delay(rule: FaultRule, { reply }: Exchange, deps: FailDeps) {
-  const stopped = await deps.clock.sleep(rule.ms ?? 0, deps.stopping).then(
+  const stopped = await deps.clock.sleep(rule.ms ?? 0, { signal: deps.stopping }).then(
     () => false,
     () => true,
   );

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { FaultRule } from './fault-plan.ts';
 
 /** Half of the bytes, then an error, which closes the connection. */
@@ -26,7 +26,7 @@ export async function* sendSlowly(
 ): AsyncGenerator<Buffer> {
   const size = Math.max(1, Math.ceil(bytes.length / pace.chunks));
   for (let start = 0; start < bytes.length; start += size) {
-    if (start > 0) await pace.clock.sleep(pace.ms, pace.signal);
+    if (start > 0) await pace.clock.sleep(pace.ms, { signal: pace.signal });
     yield bytes.subarray(start, start + size);
   }
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import type { Clock } from '../core/clock.ts';
 import { type Dialect, placeholderIn, writeCreated, writeItem, writeList } from '../core/dialect.ts';
 import { SandboxError } from '../core/errors.ts';
 import { readEventNames } from '../core/event-names.ts';
@@ -102,7 +102,7 @@ function readCreation(body: Json, rules: RequestRules): Subscription {
     events: readEventNames(values.get('events'), rules.dialect.eventNames),
     active: true,
     extra,
-    createdAt: new Date(rules.clock.now()).toISOString(),
+    createdAt: new Date(rules.clock.wall()).toISOString(),
   };
 }
 

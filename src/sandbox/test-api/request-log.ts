@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { Operation } from '../core/operations.ts';
 
 /** A request to the provider's API. Headers and bodies are not kept: they contain tokens and keys. */
@@ -37,7 +37,7 @@ export function logRequests(app: FastifyInstance, deps: { requests: RequestLog; 
   app.addHook('onRequest', async (request, reply) => {
     const path = request.url.split('?')[0] ?? '';
     if (path === '/livez' || path.startsWith('/_sandbox/')) return;
-    const start = deps.clock.now();
+    const start = deps.clock.wall();
     const entry: LoggedRequest = {
       operation: request.routeOptions.config.operation ?? null,
       method: request.method,
@@ -50,7 +50,7 @@ export function logRequests(app: FastifyInstance, deps: { requests: RequestLog; 
     const settle = (status: number | null) => {
       if (entry.durationMs !== null) return;
       entry.status = status;
-      entry.durationMs = deps.clock.now() - start;
+      entry.durationMs = deps.clock.wall() - start;
     };
     reply.raw.once('finish', () => settle(reply.raw.statusCode));
     reply.raw.once('close', () => settle(null));

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { Subscription, SubscriptionStore } from '../core/subscription-store.ts';
 import type { Deliveries, Run } from '../deliveries/deliver.ts';
 import type { Attempt, ExecutionStore } from '../deliveries/execution-store.ts';
@@ -65,18 +65,22 @@ const FIRINGS_PER_TURN = 32;
  * Returns a function that resolves when the next message is due: `rate` a second, evenly, or at once where it is null.
  * Any t seconds have at most rate × (t + 0.25) + 1 messages. Rejects when the signal aborts.
  */
-export function createRate(deps: { rate: number | null; clock: Clock; signal: AbortSignal }) {
+export function createRate(deps: {
+  rate: number | null;
+  clock: Pick<Clock, 'wall' | 'sleep'>;
+  signal: AbortSignal;
+}) {
   const { rate, clock, signal } = deps;
   let start: number | null = null;
   let fired = 0;
   return async function nextFiring(): Promise<void> {
     if (rate !== null) {
-      start ??= clock.now();
+      start ??= clock.wall();
       const due = start + (fired * 1000) / rate;
-      const late = clock.now() - due;
+      const late = clock.wall() - due;
       if (late > MAX_CATCH_UP_MS) start += late - MAX_CATCH_UP_MS;
-      for (let early = -late; early > 0; early = due - clock.now()) {
-        await clock.sleep(Math.ceil(early), signal);
+      for (let early = -late; early > 0; early = due - clock.wall()) {
+        await clock.sleep(Math.ceil(early), { signal });
       }
     }
     fired += 1;

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import type { Clock } from '../core/clock.ts';
 import { SandboxError } from '../core/errors.ts';
 import { type EventSpelling, readEventNames } from '../core/event-names.ts';
 import type { Json } from '../core/json.ts';
@@ -55,7 +55,7 @@ export function seedRoutes(app: FastifyInstance, deps: SeedDeps): void {
         events: readEventNames(body.events, deps.eventNames),
         active: body.active,
         extra: {},
-        createdAt: new Date(deps.clock.now()).toISOString(),
+        createdAt: new Date(deps.clock.wall()).toISOString(),
       });
       const { id, url, events } = seeded;
       logger.info({ subscriptionId: id, url, events }, 'subscription added');

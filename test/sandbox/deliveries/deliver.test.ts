@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { until } from '../../support/until.ts';
 import { opensslHmac, splitDefault, webCryptoOpen } from '../support/judges.ts';
 import { openReceiver } from '../support/open-receiver.ts';
@@ -74,7 +75,7 @@ describe('the retries of a delivery', () => {
 
   it('wait as long as the schedule says', async () => {
     const slept: number[] = [];
-    const clock = { now: Date.now, sleep: async (ms: number) => void slept.push(ms) };
+    const clock = { ...systemClock, sleep: async (ms: number) => void slept.push(ms) };
     await using receiver = await openReceiver({ answer: () => 500 });
     await using sandbox = await openSandbox({ retryScheduleS: [1, 5, 30, 120, 600], clock });
     await sandbox.seed(receiver.url);

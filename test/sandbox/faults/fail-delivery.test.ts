@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { until } from '../../support/until.ts';
 import { openReceiver } from '../support/open-receiver.ts';
 import { openSandbox } from '../support/open-sandbox.ts';
@@ -59,7 +60,7 @@ describe('a fault of a delivery', () => {
 
   it('slow-body: comes in pieces, and whole', async () => {
     const slept: number[] = [];
-    const clock = { now: Date.now, sleep: async (ms: number) => void slept.push(ms) };
+    const clock = { ...systemClock, sleep: async (ms: number) => void slept.push(ms) };
     await using run = await deliverWith({ kind: 'slow-body', ms: 30, pieces: 3 }, { clock });
     expect(run.statuses).toEqual([200]);
     expect(slept).toEqual([30, 30]);

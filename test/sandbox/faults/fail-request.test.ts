@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { until } from '../../support/until.ts';
 import { openSandbox, TOKEN_FORM } from '../support/open-sandbox.ts';
 
@@ -118,7 +119,7 @@ describe('a fault with effect', () => {
 
   it('slow-body: the whole answer in pieces', async () => {
     const slept: number[] = [];
-    const clock = { now: Date.now, sleep: async (ms: number) => void slept.push(ms) };
+    const clock = { ...systemClock, sleep: async (ms: number) => void slept.push(ms) };
     await using sandbox = await openSandbox({ clock });
     const { text } = await createWith(sandbox, { kind: 'slow-body', ms: 40, pieces: 4 });
     expect(JSON.parse(text)).toHaveProperty('signingSecret');
@@ -129,7 +130,7 @@ describe('a fault with effect', () => {
     const gate = Promise.withResolvers<void>();
     const slept: number[] = [];
     const clock = {
-      now: Date.now,
+      ...systemClock,
       sleep: (ms: number) => {
         slept.push(ms);
         return gate.promise;

@@ -3,7 +3,7 @@ import { createTokenStore } from '../../../src/sandbox/provider-api/token-store.
 
 it('lets a token expire at the end of its life, and revokes the rest', () => {
   let now = 1_000;
-  const clock = { now: () => now, sleep: async () => {} };
+  const clock = { wall: () => now };
   const tokens = createTokenStore({ clock, ttlS: 10 });
   const { token, expiresInS } = tokens.issue();
   expect(expiresInS).toBe(10);
