@@ -88,11 +88,6 @@ export class StateFence {
     for (const ref of this.#missing) this.#seen.delete(ref);
   }
 
-  /** The lowest epoch that counts for the partition's next record. */
-  epochOf(partition: number): number {
-    return (this.#partitions.get(partition) ?? NONE).epoch;
-  }
-
   highest(): number {
     return this.#highest;
   }

@@ -1,5 +1,4 @@
-import type { RecordReader } from '../avro/record-reader.ts';
-import { type RecordTakerDeps, takeRecords } from '../avro/record-reader.ts';
+import { type RecordReader, type RecordTakerDeps, takeRecords } from '../avro/record-reader.ts';
 import type { IncomingRecord, Position } from '../core/record.ts';
 import type { OpenTopic } from '../kafka/consume/topic-fetcher.ts';
 import { followTopic } from '../kafka/consume/topic-follower.ts';

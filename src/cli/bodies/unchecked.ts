@@ -1,6 +1,6 @@
 import { describeError, type Shell } from '../shell/shell.ts';
 
-/** With a registry or a store that does not answer, each record and each object is one. */
+/** How many are named: while the registry or the store does not answer, no record or object can be checked. */
 const NAMED = 10;
 
 /** What could not be checked: all are counted, and the first ten named. */

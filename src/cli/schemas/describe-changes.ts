@@ -21,7 +21,7 @@ export type Change = {
 export const changesBetween = (from: AvroSchema, to: AvroSchema): Change[] =>
   new Changes(qualify(from), qualify(to)).all();
 
-/** Of two records at most: a record that is used twice at thirty levels would be listed a billion times. */
+/** Changes that are listed of one pair of records. Records that use one another twice, thirty levels deep, would give a billion. */
 const MAX_CHANGES = 100;
 
 /** What is Hookline's own in a schema file: it changes what the values are, not their types. */

@@ -23,7 +23,7 @@ import { watchReadErrors } from '../shell/read-own-topics.ts';
 import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 import { type Described, decodeValue, describeEvent } from './describe-event.ts';
 
-/** A tail that ends by its --limit, or whose records come, has ended or shown them by then. */
+/** After the end of the topic was read, and before its user is told that the command waits: with --limit it has mostly ended by then. */
 const WAITING_MS = 3_000;
 
 type Options = {

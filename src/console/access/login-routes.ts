@@ -21,8 +21,8 @@ const MAX_PATH = 1_000;
 
 /**
  * Begins and finishes logins. None of it needs a user, and no counter stands before it: behind a proxy all have one address, and a
- * stranger could use up what others need. A redirect costs nothing; the request to the provider needs the sealed cookie of a login that
- * was begun, and each has one.
+ * stranger could use up what others need. A redirect costs nothing; a request to the provider needs the sealed cookie of a login that
+ * was begun, and uses it up.
  */
 export function addLoginRoutes(app: FastifyInstance, { oidc, sessions, publicUrl, logger }: LoginDeps): void {
   const originOf = (request: FastifyRequest) => publicUrl ?? `http://${request.headers.host ?? 'localhost'}`;

@@ -25,7 +25,7 @@ export type KnownDeadLetters = {
   readonly read: number;
   readonly total: number;
   readonly failure: string | null;
-  /** Another one when something has changed. */
+  /** Grows with each change. */
   readonly version: number;
 };
 

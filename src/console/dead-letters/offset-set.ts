@@ -7,7 +7,7 @@ const MAX_CHUNKS = 512;
 
 type Chunk = { readonly bits: Uint8Array; count: number };
 
-/** A set of offsets that needs a bit for each: what a million records are is known with 125 kB. */
+/** A set of offsets that needs a bit for each: 125 kB for a million. */
 export class OffsetSet {
   /** By partition and number of the chunk. */
   readonly #chunks = new Map<string, Chunk>();

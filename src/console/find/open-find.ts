@@ -37,7 +37,7 @@ export type Find = {
   stop(): Promise<void>;
 };
 
-/** Of a topic that is read only that it is, while its offsets grow. */
+/** What must change before a page is made anew. Partitions that are read to their end are left out: their offsets grow all the time. */
 const progressOf = ({ partitions, failure }: TopicCoverage) => {
   const behind = partitions.filter(({ next, end }) => next < end);
   return [failure, partitions.length, behind.map(({ next }) => next)];

@@ -77,10 +77,6 @@ export class RecordIndex {
     }));
   }
 
-  get bytes(): number {
-    return this.#file.bytes;
-  }
-
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([...this.#topics.values()].map((topic) => topic.stop()));

@@ -63,7 +63,7 @@ export function requestOf(request: FastifyRequest, reply: FastifyReply, serving:
   const user = request.consoleUser;
   if (!user) throw new PageError(403, 'Nobody is logged in.');
   const gone = new AbortController();
-  // It may have left while it was found out who it is.
+  // The reader may have left while it was identified.
   if (reply.raw.destroyed) gone.abort();
   else reply.raw.once('close', () => gone.abort());
   let field: ReturnType<typeof html> | undefined;

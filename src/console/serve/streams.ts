@@ -82,7 +82,7 @@ export function openStream(
   };
   const send = async () => {
     push('retry: 1000\n\n');
-    // A copy would make the token of a form.
+    // No copy: that would call the getter of `csrfField`, which makes a token.
     const lasting: PageRequest = Object.create(request, { signal: { value: signal } });
     for await (const update of page.live?.(lasting) ?? []) {
       if (signal.aborted) return;
