@@ -19,19 +19,7 @@ export type SubscriptionTable = {
   /** The topic's partitions, by number. */
   partitions(signal: AbortSignal): Promise<readonly number[]>;
   /** Which records count, as far as the topic has been read. */
-  readonly fence: Pick<
-    StateFence,
-    | 'highest'
-    | 'next'
-    | 'claims'
-    | 'isHeld'
-    | 'rewinds'
-    | 'lateClaims'
-    | 'overwritten'
-    | 'isOverwritten'
-    | 'missing'
-    | 'isMissing'
-  >;
+  readonly fence: Omit<StateFence, 'check' | 'rewind' | 'dropMissing'>;
   /**
    * Sets the callback that gets the ref of each record that does not count; the claims' key also where records are read again,
    * or have a higher epoch than all before.
