@@ -74,7 +74,7 @@ export function observePublishing({
   return {
     // Dashboards know the label value by its first name.
     attempt: (outcome) => own.publishAttempts.inc({ outcome: outcome === 'unknown' ? 'doubt' : outcome }),
-    confirmed: (seconds) => own.publishSeconds.observe(seconds),
+    confirmed: (seconds) => own.publishSeconds.observe({}, seconds),
     sessionOpened: () => own.kafkaClients.inc(),
     troubleChanged(topic, trouble) {
       if (trouble === null) logger.info({ topic }, 'the brokers confirm again');

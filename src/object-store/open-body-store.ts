@@ -48,7 +48,7 @@ export function observeBodyStore({
   return {
     written(outcome, seconds) {
       own.bodyStoreWrites.inc({ outcome });
-      own.bodyStoreSeconds.observe(seconds);
+      own.bodyStoreSeconds.observe({}, seconds);
       if (outcome === 'taken')
         logger.error(
           { code: 'OBJECT_TAKEN' },

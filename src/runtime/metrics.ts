@@ -1,4 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Histogram } from './histogram.ts';
 
 type Definition<L extends string> = {
   readonly name: string;
@@ -18,7 +19,10 @@ export type Metrics = {
   gauge<L extends string = never>(definition: Definition<L>): Gauge<L>;
   /** @param definition.buckets upper bounds, in the unit of the name */
   histogram<L extends string = never>(
-    definition: Definition<L> & { readonly buckets: readonly number[] },
+    definition: Omit<Definition<L>, 'labels'> & {
+      readonly labels?: readonly [L];
+      readonly buckets: readonly number[];
+    },
   ): Histogram<L>;
 };
 
@@ -36,7 +40,7 @@ export function createMetrics({ ofNode = true } = {}): Metrics {
       once(rest.name, () => new Counter({ ...rest, labelNames, registers })),
     gauge: ({ labels: labelNames = [], ...rest }) =>
       once(rest.name, () => new Gauge({ ...rest, labelNames, registers })),
-    histogram: ({ labels: labelNames = [], buckets, ...rest }) =>
-      once(rest.name, () => new Histogram({ ...rest, labelNames, buckets: [...buckets], registers })),
+    histogram: (definition) =>
+      once(definition.name, () => new Histogram({ ...definition, register: registry })),
   };
 }
