@@ -16,12 +16,16 @@ export type ClaimedSignature = { readonly check: SignatureCheck; readonly header
  * Accepts one webhook: its signature is verified, then it is stored. When this resolves, it is stored durably.
  * @throws HooklineError UNAUTHENTIC: it is not stored; retryable ones: nothing is promised
  */
-export async function acceptDelivery(
+export function acceptDelivery(
   delivery: Delivery,
   signature: ClaimedSignature,
   ports: AcceptPorts,
 ): Promise<Receipt> {
-  return await ports.store(verifyDelivery(delivery, signature, ports));
+  try {
+    return ports.store(verifyDelivery(delivery, signature, ports));
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 /**

@@ -64,7 +64,8 @@ function encodeEvent(
       message = opened.message;
       return readEvent(opened, ports);
     });
-    Object.assign(known, { eventId, source });
+    known.eventId = eventId;
+    known.source = source;
     const { record, object } = encode(isTaken);
     if (!object) giveBack();
     return { record, object, message };

@@ -34,8 +34,9 @@ export function sendAnswer(
   const headers = mustClose ? ['connection', 'close'] : [];
   if (retryAfter !== undefined) headers.push('retry-after', retryAfter);
   headers.push('content-type', 'application/json; charset=utf-8');
-  headers.push('content-length', String(Buffer.byteLength(body)));
-  response.writeHead(status, headers).end(body);
+  headers.push('content-length', String(body.length));
+  // All of it is ASCII: as such it is sent without a look at each character.
+  response.writeHead(status, headers).end(body, 'latin1');
 }
 
 export type DiscardOptions = {

@@ -141,7 +141,10 @@ export class ConnectionLimits {
     this.#countTurn();
     socket[PIPELINE] ??= { atWork: 0, turn: this.#turn, begun: 0 };
     const pipeline = socket[PIPELINE];
-    if (pipeline.turn !== this.#turn) Object.assign(pipeline, { turn: this.#turn, begun: 0 });
+    if (pipeline.turn !== this.#turn) {
+      pipeline.turn = this.#turn;
+      pipeline.begun = 0;
+    }
     if (pipeline.atWork >= MAX_PIPELINED || pipeline.begun >= MAX_PIPELINED) {
       socket.destroy();
       this.#options.onClosed('pipelined');

@@ -41,21 +41,22 @@ export async function receiveWebhook(request: WebhookRequest, deps: WebhookDeps)
   if (!deps.isAllowedSource(request.address)) throw new HooklineError('SOURCE_NOT_ALLOWED');
   const mediaType = admitRequest(headers, deps.maxBodyBytes);
   const header = headerOf(headers, 'x-signature-sha256');
-  const isEarly = SignatureCheck.isWellFormed(header) && deps.keyring.isPending(ref);
+  const isEarly = deps.keyring.isPending(ref) && SignatureCheck.isWellFormed(header);
   const taken = await takeBody({ ...request, signature: header, isEarly }, deps);
   const { body, check } = taken;
   if (!isLarge(taken)) await deps.memory.arriving.together(body.length);
   let kept = 0;
-  const store = async (verified: VerifiedDelivery): Promise<Receipt> => {
+  const store = (verified: VerifiedDelivery): Promise<Receipt> => {
     markProven(socket);
     // A large one has its memory already.
     const bytes = isLarge(verified) ? 0 : body.length;
-    if (bytes > 0) {
-      if (!deps.memory.stored.tryAcquire(bytes)) await deps.memory.acquireStored(bytes);
+    const keep = () => {
       kept = bytes;
       taken.leave();
-    }
-    return await deps.delivery.store(verified);
+      return deps.delivery.store(verified);
+    };
+    if (bytes === 0) return deps.delivery.store(verified);
+    return deps.memory.stored.tryAcquire(bytes) ? keep() : deps.memory.acquireStored(bytes).then(keep);
   };
   try {
     const { traceparent } = request;
@@ -77,7 +78,7 @@ function headerOf(headers: IncomingHttpHeaders, name: string): string | undefine
 /** What isn't one is left out: it becomes a header of a record. */
 export function traceparentOf(headers: IncomingHttpHeaders): string | undefined {
   const value = headerOf(headers, 'traceparent');
-  return readTraceparent(value) ? value : undefined;
+  return value !== undefined && readTraceparent(value) ? value : undefined;
 }
 
 const MAX_HEADERS = 100;
@@ -121,6 +122,7 @@ export function admitRequest(headers: IncomingHttpHeaders, maxBodyBytes: number)
 
 function readMediaType(contentType: string | undefined): Delivery['mediaType'] | null {
   if (contentType === 'application/json') return 'json';
+  if (contentType === 'application/octet-stream') return 'octet-stream';
   switch (contentType?.split(';', 1)[0]?.trim().toLowerCase()) {
     case 'application/json':
       return 'json';

@@ -12,6 +12,10 @@ describe('the error table', () => {
     expect(texts.filter((text) => /[.:]$|^[A-Z][a-z]/.test(text))).toEqual([]);
   });
 
+  it('is ASCII, as answers are sent', () => {
+    expect(errors.filter(({ code, message }) => /[^ -~]/.test(code + message))).toEqual([]);
+  });
+
   it('answers 200 to a webhook if and only if it becomes a dead-letter record', () => {
     for (const { code, status, deadLetter } of errors) {
       if (status !== null) expect([code, deadLetter !== undefined]).toEqual([code, status === 200]);
