@@ -15,7 +15,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type ErrorCode, HooklineError, hasCode } from '../core/errors.ts';
 import { keepCopy, moveAside } from './damaged-copies.ts';
 import { examineLog } from './log-damage.ts';
-import { CREATE_SQL, LOCK_SQL, NEW_FILE_SQL, OPEN_SQL, PLAIN, SEALED } from './schema.ts';
+import { CREATE_SQL, DROP_SQL, LOCK_SQL, NEW_FILE_SQL, OPEN_SQL, PLAIN, SEALED } from './schema.ts';
 
 /** How long to wait for another owner of the folder to end. */
 const LOCK_WAIT_MS = 2_000;
@@ -192,6 +192,20 @@ export class Reserve {
       rmSync(this.#path, { force: true });
       return work();
     }
+  }
+}
+
+/**
+ * Leaves a file without rows as a new one: an older Hookline opens it then, after a rollback. What fails here leaves the file as
+ * it is, as it is closed afterwards.
+ */
+export function clearFormat(db: DatabaseSync): void {
+  try {
+    db.exec('BEGIN IMMEDIATE');
+    if (db.prepare('SELECT 1 FROM deliveries LIMIT 1').get() === undefined) db.exec(DROP_SQL);
+    db.exec('COMMIT');
+  } catch {
+    // Nothing depends on it.
   }
 }
 

@@ -49,6 +49,12 @@ export const CREATE_SQL = `
   COMMIT;
 `;
 
+/** The file has no format then, as a new one. */
+export const DROP_SQL = `
+  DROP TABLE deliveries;
+  PRAGMA user_version = 0;
+`;
+
 /** The columns that format 1 does not have. */
 export const ADD_COLUMNS_SQL = `
   BEGIN IMMEDIATE;

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { hasCode } from '../core/errors.ts';
 import { releaseBytes } from '../core/release-bytes.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
-import { openDatabase, Reserve, sqliteFailure, vacuum } from './database.ts';
+import { clearFormat, openDatabase, Reserve, sqliteFailure, vacuum } from './database.ts';
 import { RowProofs, type TableRow, upgradeRows } from './row-proofs.ts';
 import { COLUMNS_SQL, COUNT_LATE_SQL, INSERT_SQL } from './schema.ts';
 import {
@@ -207,7 +207,9 @@ export class SpoolFile {
     return this.#nextId;
   }
 
-  close(): void {
+  /** @param isLast whether the owner of the folder ends, too, and what opens the file next may be an older Hookline */
+  close(isLast = false): void {
+    if (isLast && this.#rows === 0) clearFormat(this.#db);
     this.#db.close();
   }
 

@@ -113,12 +113,12 @@ export class SpoolWork {
     return { code: wasOpen ? 'SPOOL_FAILING' : error.code, detail: `${error.detail ?? ''}${found}` };
   }
 
-  #forget(): void {
+  #forget(isLast = false): void {
     if (!this.#file) return;
     this.#nextId = this.#file.nextId;
     this.#last = { bytes: 0, oldestAt: null, ...this.#last, ...this.#file.counts };
     try {
-      this.#file.close();
+      this.#file.close(isLast);
     } catch {
       // A failing disk may fail here too; the file is opened again in any case.
     }
@@ -159,7 +159,7 @@ export class SpoolWork {
       const file = this.#opened();
       if (request.before > this.#late.before) this.#late = file.countLate(this.#late, request.before);
     }
-    if (request.kind === 'close') this.#forget();
+    if (request.kind === 'close') this.#forget(true);
     return NOTHING;
   }
 

@@ -190,6 +190,21 @@ describe('a spool with a sealing key', () => {
     expect(await read([B, A])).toEqual({ rows: [1, 2, 4], keyMissing: 0, outstanding: 3 });
   });
 
+  it.each([[[] as string[]], [[A]]])(
+    'leaves a file that 0.1.0 opens when it ends without rows, and one that it refuses with rows (keys: %s)',
+    async (keys) => {
+      await append(keys, 1);
+      const [{ user_version: format } = expect.fail()] = raw('PRAGMA user_version');
+      expect(format).toBeGreaterThan(1);
+      await withSpool(keys, async (spool) => {
+        await spool.remove((await spool.read(ALL)).map(({ id }) => id));
+      });
+      expect(raw('PRAGMA user_version')).toEqual([{ user_version: 0 }]);
+      writeOldFormat([1]);
+      expect((await read(keys)).rows).toEqual([1]);
+    },
+  );
+
   it.each([[[] as string[]], [[A]]])('seals what an older format left, once (keys: %s)', async (keys) => {
     writeOldFormat([1, 2, 3, 4, 5], 2 * MIB);
     const numbers = (found: Spool) =>
