@@ -4,6 +4,8 @@ const HEADER_BYTES = 32;
 /** Of the header, the bytes that its checksum covers. */
 const SUMMED_BYTES = 24;
 const FRAME_HEADER_BYTES = 24;
+/** What a disk writes as a whole. */
+const SECTOR_BYTES = 512;
 /** The lowest bit says in which order the checksums read their words. */
 const MAGIC = 0x377f0682;
 
@@ -73,7 +75,7 @@ function examineFrames(file: number, header: Buffer): ExaminedLog {
     const isWhole = isOurs && summed[0] === sums[0] && summed[1] === sums[1];
     if (!isBad) {
       isBad = !isWhole;
-      if (isBad) isOver = isOurs && isCommit(frame);
+      if (isBad) isOver = isOurs && isInOneSector(at) && isCommit(frame);
       else if (isCommit(frame)) end = at + frame.length;
     } else if (isWhole) {
       if (isOver) return { state: 'damaged', end };
@@ -85,6 +87,9 @@ function examineFrames(file: number, header: Buffer): ExaminedLog {
 
 /** The last frame of a transaction has the size of the database. */
 const isCommit = (frame: Buffer): boolean => frame.readUInt32BE(4) !== 0;
+
+/** Of a header in two sectors the disk may have the second one, with the salts, and of the first one what lay there before. */
+const isInOneSector = (at: number): boolean => at % SECTOR_BYTES <= SECTOR_BYTES - FRAME_HEADER_BYTES;
 
 type Sums = [number, number];
 
