@@ -80,7 +80,8 @@ export function qualify<S extends AvroSchema>(schema: S): QualifiedSchema<S> {
     const { items, values } = inner;
     const type = CONTAINERS.has(inner.type) ? inner.type : within(inner.type, space);
     return {
-      ...{ ...inner, type },
+      ...inner,
+      type,
       ...(items !== undefined && { items: within(items, space) }),
       ...(values !== undefined && { values: within(values, space) }),
     };

@@ -43,7 +43,9 @@ export function createRecordReader(
 }
 
 const partsOf = (codec: RecordCodec, ownId: number, registry: Registry, clock: Clock): ReaderParts => ({
-  ...{ registry, clock, own: new Map([[ownId, codec.decode]]) },
+  registry,
+  clock,
+  own: new Map([[ownId, codec.decode]]),
 });
 
 /**

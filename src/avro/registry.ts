@@ -76,7 +76,8 @@ export function createRegistry(options: RegistryOptions): Registry {
     const versions = await versionsOf(subject);
     for (const version of versions) {
       const response: ApiResponse | null = await Subject.compatible({
-        ...{ subject, version },
+        subject,
+        version,
         body: { schema },
       }).catch(orIfGone(null));
       const isCompatible = response?.data<{ is_compatible: boolean }>().is_compatible ?? true;

@@ -121,7 +121,8 @@ export class Transcoder {
       },
       writeWithout: (envelope, schemaId, drift, { reference, maxBytes }) =>
         fitRecord(this.#plans, this.#finder, message, {
-          ...{ maxBytes, drift },
+          maxBytes,
+          drift,
           write: (omitted, noteDrift) => {
             const out = new AvroWriter(HEADER_LENGTH + Math.min(maxBytes, 2 * message.length) + 256);
             const writing = new ValueWriter(message, out, noteDrift, omitted);

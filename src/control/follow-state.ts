@@ -97,7 +97,11 @@ async function followFinishedCommands(
   const remembered = new RememberedCommands();
   const stopping = new AbortController();
   const onRecord = takeRecords({
-    ...{ read, onUnreadable, onAwaited, clock, signal: stopping.signal },
+    read,
+    onUnreadable,
+    onAwaited,
+    clock,
+    signal: stopping.signal,
     onRecord(commandId, result) {
       if (result?.status === 'DRIFT') return deps.onDrift(result);
       if (result !== null) remembered.add(commandId, positionOf(result), Number(result.finishedAt));

@@ -46,7 +46,12 @@ export function openControl(deps: OpenControlDeps): Control {
   const { publicUrl, commandDeadlineMs, sessionTimeoutMs, retiredDecryptionKeysTtlMs } = config.control;
   const { prefix } = config.topics;
   const records = createControlRecords({
-    ...{ publisher, prefix, schemas, ids, sessionTimeoutMs, clock },
+    publisher,
+    prefix,
+    schemas,
+    ids,
+    sessionTimeoutMs,
+    clock,
     ...observe.records,
     onStored(position) {
       state.wrote(position);
@@ -55,10 +60,16 @@ export function openControl(deps: OpenControlDeps): Control {
   });
   const claim = claimState({ table: state.subscriptions, records, newId, ...observe.claim });
   const control: ControlDeps = {
-    ...{ publicUrl, commandDeadlineMs, records, clock },
+    publicUrl,
+    commandDeadlineMs,
+    records,
+    clock,
     retired: { liveMs: retiredKeysTtlMs, keptMs: Math.max(retiredKeysTtlMs, retiredDecryptionKeysTtlMs) },
-    ...{ call: deps.call, dialect: config.provider.dialect, sealingKeys: deps.sealingKeys },
-    ...{ subscriptions: state.subscriptions, finished: state.finished },
+    call: deps.call,
+    dialect: config.provider.dialect,
+    sealingKeys: deps.sealingKeys,
+    subscriptions: state.subscriptions,
+    finished: state.finished,
     readCommand: createCommandReader(
       createRecordReader(schemas.command.codec, ids.of(schemas.command), deps.registry, clock),
     ),
@@ -69,7 +80,10 @@ export function openControl(deps: OpenControlDeps): Control {
     unnamed: observe.unnamed,
   };
   const reconciler = openReconciler({
-    ...{ control, settings: config.control, publisher, observe: observe.reconciler },
+    control,
+    settings: config.control,
+    publisher,
+    observe: observe.reconciler,
     commandTopics: config.commandTopics.map(({ name }) => name),
     reported: state.reported,
   });

@@ -51,7 +51,10 @@ export async function runCommand(record: IncomingRecord, deps: ControlDeps, leas
   const result = read.ok
     ? await settle(read.command, { receivedAt, position, isDuplicate: earlier !== undefined }, deps, lease)
     : resultOfPoison(earlier ? { ...read, reason: new HooklineError('COMMAND_DUPLICATE') } : read, {
-        ...{ commandId, receivedAt, finishedAt: clock.wall(), position },
+        commandId,
+        receivedAt,
+        finishedAt: clock.wall(),
+        position,
       });
   deps.observe(await storeResult(result, deps.records, lease));
 }

@@ -28,7 +28,8 @@ export function openPrometheusApi(deps: {
         ...(method === 'GET'
           ? { url: `${url}${path}?${text}`, headers: {} }
           : { url: `${url}${path}`, headers: FORM, body: text }),
-        ...{ timeoutMs, maxAnswerBytes },
+        timeoutMs,
+        maxAnswerBytes,
       });
       const { data, error } = parse(body);
       if (status === 200 && data !== undefined) return data;

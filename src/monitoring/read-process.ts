@@ -14,6 +14,9 @@ export const readProcess = (
   timeoutMs: number,
 ): Promise<HttpAnswer> =>
   http.send({
-    ...{ method: 'GET', url: `${origin}${path}`, headers: {} },
-    ...{ timeoutMs, maxAnswerBytes: MAX_ANSWER_BYTES },
+    method: 'GET',
+    url: `${origin}${path}`,
+    headers: {},
+    timeoutMs,
+    maxAnswerBytes: MAX_ANSWER_BYTES,
   });

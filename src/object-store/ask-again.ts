@@ -23,7 +23,9 @@ export async function askAgain<T>(
   let last: unknown;
   try {
     return await retry(() => ask(either), {
-      ...{ backoff: AGAIN, signal: either, clock },
+      backoff: AGAIN,
+      signal: either,
+      clock,
       again: (error) => error instanceof ObjectStoreFault && error.kind === 'unavailable',
       onFailure(error) {
         last = error;

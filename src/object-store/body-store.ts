@@ -181,7 +181,9 @@ export class BodyStore {
     let failed = 0;
     try {
       return await retry(() => attempt(deadline.signal), {
-        ...{ backoff: AGAIN, signal: deadline.signal, clock },
+        backoff: AGAIN,
+        signal: deadline.signal,
+        clock,
         again: (error) =>
           error instanceof ObjectStoreFault && error.kind === 'unavailable' && ++failed < attempts,
         onFailure(error) {

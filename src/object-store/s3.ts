@@ -91,8 +91,13 @@ function storeOver(
     const { bytes, sha256, contentType } = object;
     const ChecksumSHA256 = Buffer.from(sha256, 'hex').toString('base64');
     const command = new sdk.PutObjectCommand({
-      ...{ Bucket, Key, Body: bytes, ContentLength: bytes.length, ContentType: contentType },
-      ...{ ...condition, ChecksumSHA256 },
+      Bucket,
+      Key,
+      Body: bytes,
+      ContentLength: bytes.length,
+      ContentType: contentType,
+      ...condition,
+      ChecksumSHA256,
       ...(sseKmsKeyId !== undefined && { ServerSideEncryption: 'aws:kms', SSEKMSKeyId: sseKmsKeyId }),
     });
     command.middlewareStack.add(signedWith(sha256), { step: 'build', name: 'hooklinePayloadHash' });

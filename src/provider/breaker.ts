@@ -106,6 +106,10 @@ const isUnavailable = ({ judgement }: Outcome) => judgement === 'unknown';
 const hasNoToken = (error: unknown) => hasCode(error, 'TOKEN_UNAVAILABLE', 'JWT_UNAVAILABLE');
 
 const notSent = (why: string): Outcome => ({
-  ...{ judgement: 'later', status: null, body: undefined, retryAfterMs: null, notSent: true },
+  judgement: 'later',
+  status: null,
+  body: undefined,
+  retryAfterMs: null,
+  notSent: true,
   why,
 });

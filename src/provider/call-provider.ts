@@ -114,7 +114,11 @@ async function withinMs<T>(promise: Promise<T>, ms: number, clock: Clock): Promi
 }
 
 const NO_TOKEN: Outcome = {
-  ...{ judgement: 'later', status: null, body: undefined, retryAfterMs: null, notSent: true },
+  judgement: 'later',
+  status: null,
+  body: undefined,
+  retryAfterMs: null,
+  notSent: true,
   why: 'no access token came in time',
 };
 

@@ -30,7 +30,12 @@ export function openProvider(deps: {
   const http = createHttp({ tls, files: deps.files, clock });
   const assertion: Assertion = createAssertion(settings, newId, clock);
   const tokens = createTokenSource({
-    ...{ clock, settings, http, assertion, onNarrowerScope, onRequest },
+    clock,
+    settings,
+    http,
+    assertion,
+    onNarrowerScope,
+    onRequest,
     ...(onToken && { onToken }),
   });
   const call = createProviderCall({ baseUrl: settings.baseUrl, http, tokens, onRequest, clock });

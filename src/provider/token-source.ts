@@ -75,7 +75,10 @@ async function requestToken({
   const report = (outcome: string) => onRequest?.('POST oauth/token', outcome, (clock.now() - start) / 1_000);
   try {
     const answer = await http.send({
-      ...{ method: 'POST', url, headers, body: body.toString() },
+      method: 'POST',
+      url,
+      headers,
+      body: body.toString(),
       timeoutMs: TOKEN_TIMEOUT_MS,
       maxAnswerBytes: MAX_ANSWER_BYTES,
     });
@@ -133,7 +136,10 @@ async function signAssertion(
 ): Promise<string> {
   const { jwtAlgorithm: algorithm, jwtKeyId: keyId, jwtIssuer: issuer = '' } = settings;
   return signJwt(await readFile(keyFile, 'utf8'), {
-    ...{ algorithm, keyId, issuer, id },
+    algorithm,
+    keyId,
+    issuer,
+    id,
     subject: settings.jwtSubject ?? issuer,
     audience: settings.jwtAudience ?? `${settings.authUrl}/oauth/token`,
     issuedAt: now,

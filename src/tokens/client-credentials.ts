@@ -59,7 +59,10 @@ async function send(
   };
   try {
     return await http.send({
-      ...{ method: 'POST', url, headers, body },
+      method: 'POST',
+      url,
+      headers,
+      body,
       timeoutMs: TOKEN_TIMEOUT_MS,
       maxAnswerBytes: MAX_ANSWER_BYTES,
     });

@@ -54,7 +54,10 @@ export function openTokens(
     prefix,
   };
   return createTokenCache({
-    ...{ clock, renewBefore, keepsFresh: true, minAgeMs: MIN_AGE_MS },
+    clock,
+    renewBefore,
+    keepsFresh: true,
+    minAgeMs: MIN_AGE_MS,
     obtain: () => requestByCredentials(http, credentials),
     ...(observer && { observer }),
   });

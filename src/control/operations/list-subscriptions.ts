@@ -25,7 +25,12 @@ export async function listSubscriptions(context: OperationContext): Promise<Sett
     .filter(({ ref, url }) => isShown(ref, url));
   const shown = new Set(subscriptions.map(({ subscriptionId }) => subscriptionId));
   const drift = findDrift({
-    ...{ records, items, dialect, publicUrl, deadlineMs: session.deadlineMs, now: clock.wall() },
+    records,
+    items,
+    dialect,
+    publicUrl,
+    deadlineMs: session.deadlineMs,
+    now: clock.wall(),
   })
     .map(listedDrift)
     .filter(({ ref, subscriptionId }) => (ref === null ? shown.has(subscriptionId) : isShown(ref, null)));

@@ -81,7 +81,9 @@ async function storeWhole(known: Known, claims: BodyClaims, ports: DeadLetterPor
   const { receivedAt } = known.delivery;
   const topic = ports.deadLetterTopic;
   const recordOf = (value: Buffer, object?: ObjectReference): OutgoingRecord => ({
-    ...{ topic, value, key: Buffer.from(known.eventId, 'latin1') },
+    topic,
+    value,
+    key: Buffer.from(known.eventId, 'latin1'),
     headers: deadLetterHeaders({ ...known, part: 1, parts: 1, ...(object && { object }) }),
   });
   try {

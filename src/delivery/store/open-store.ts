@@ -78,7 +78,10 @@ function storeWithSpool(
     delivery,
     publisher,
     large,
-    ...{ spool, clock, observer, keysKnown: parts.keysKnown },
+    spool,
+    clock,
+    observer,
+    keysKnown: parts.keysKnown,
     publishDeadlineMs: parts.publishDeadlineMs ?? PUBLISH_DEADLINE_MS.spooling,
   });
   spool.onCounted(() => store.wake());

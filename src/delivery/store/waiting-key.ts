@@ -6,7 +6,9 @@ import type { SpooledDelivery } from '../../spool/spool-row.ts';
 export type WaitingRow = { readonly id: number; readonly bytes: number; readonly isLarge: boolean };
 
 export const waitingRow = ({ id, delivery }: SpooledDelivery, isLarge = false): WaitingRow => ({
-  ...{ id, isLarge, bytes: delivery.body.length },
+  id,
+  isLarge,
+  bytes: delivery.body.length,
 });
 
 /** 1, 2, 4 … 40 s, each shortened by up to a quarter: within the minute after which a store counts as available again. */

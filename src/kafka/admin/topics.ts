@@ -113,7 +113,10 @@ async function compareTopics(
     const { changes, notes, isRefused, kept } = changesTo(spec, topic, options);
     const unsafe = unsafeNotes(config, changes, replicas, options);
     return {
-      ...{ spec, changes, isRefused, kept },
+      spec,
+      changes,
+      isRefused,
+      kept,
       ...(partitions.length > 0 && { partitions: partitions.length, replicas }),
       action: changes.length > 0 ? 'change' : 'none',
       differs: notes.length + unsafe.length > 0,

@@ -84,7 +84,11 @@ function mskTokens(region: string, { clock, tokenLog }: TokenDeps): TokenSource 
     }
   };
   return createTokenCache({
-    ...{ clock, obtain, renewBefore, keepsFresh: true, minAgeMs: MIN_AGE_MS },
+    clock,
+    obtain,
+    renewBefore,
+    keepsFresh: true,
+    minAgeMs: MIN_AGE_MS,
     ...(observer && { observer }),
   });
 }

@@ -121,13 +121,21 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
   };
   const openMember = () =>
     joinGroup(deps, {
-      ...{ queue, recreated, clock, signal, onHeard, onFetched, onRestart },
+      queue,
+      recreated,
+      clock,
+      signal,
+      onHeard,
+      onFetched,
+      onRestart,
       // Nothing rejects here but what the stop has interrupted.
       onEnd: (error) => void onEnd(error).catch(() => {}),
     });
   let open = await openMember();
   const topicIds = watchTopicIds({
-    ...{ openTopic: deps.openTopic, topics: deps.topics, clock },
+    openTopic: deps.openTopic,
+    topics: deps.topics,
+    clock,
     onOther(topic) {
       deps.onRecreated(topic);
       recreated.add(topic);
@@ -165,7 +173,12 @@ async function joinGroup(
   let hasJoined = false;
   let failure: unknown;
   const consumer = new GroupConsumer({
-    ...{ kafka, groupId, sessionTimeoutMs, clock, restarts: true, onRestart },
+    kafka,
+    groupId,
+    sessionTimeoutMs,
+    clock,
+    restarts: true,
+    onRestart,
     options: {
       heartbeatInterval: Math.round(sessionTimeoutMs / 4),
       rebalanceTimeout: 60_000,

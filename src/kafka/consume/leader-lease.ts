@@ -41,7 +41,10 @@ export async function acquireLeaderLease(
   const { signal, clock } = deps;
   const giveUpAt = clock.now() + READY_WITHIN_MS;
   return retry(() => join(deps), {
-    ...{ backoff: AGAIN, signal, clock, onFailure: () => {} },
+    backoff: AGAIN,
+    signal,
+    clock,
+    onFailure: () => {},
     again: (error) => isNotReady(error) && clock.now() <= giveUpAt,
   });
 }
@@ -52,7 +55,10 @@ async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {
   // Where one of the steps before fails too, nobody waits for it.
   joined.promise.catch(() => {});
   const consumer = new GroupConsumer({
-    ...{ kafka, groupId, clock, sessionTimeoutMs: SESSION_MS },
+    kafka,
+    groupId,
+    clock,
+    sessionTimeoutMs: SESSION_MS,
     options: { rebalanceTimeout: SESSION_MS, heartbeatInterval: 1_000 },
     onEnd: (error) => {
       joined.reject(error);

@@ -137,11 +137,17 @@ export function openFetcher(
       explained(fetching, async () => {
         const { id: topicId } = await describe(fetching, false);
         const partitions = [...from].map(([partition, fetchOffset]) => ({
-          ...{ partition, fetchOffset, partitionMaxBytes: MAX_PARTITION_BYTES },
-          ...{ currentLeaderEpoch: -1, lastFetchedEpoch: -1 },
+          partition,
+          fetchOffset,
+          partitionMaxBytes: MAX_PARTITION_BYTES,
+          currentLeaderEpoch: -1,
+          lastFetchedEpoch: -1,
         }));
         const answer = await fetching.client.fetch({
-          ...{ node, minBytes: 1, maxBytes, maxWaitTime: MAX_WAIT_MS },
+          node,
+          minBytes: 1,
+          maxBytes,
+          maxWaitTime: MAX_WAIT_MS,
           isolationLevel: READ_COMMITTED,
           topics: [{ topicId, partitions }],
         });
@@ -178,7 +184,10 @@ export async function openStarted({
   const again = (error: unknown) => ++starts < STARTS && !hasCode(error, 'KAFKA_REFUSED');
   try {
     const lookedUp = retry(() => fetcher.lookUp(), {
-      ...{ backoff: STARTING, signal, clock, again },
+      backoff: STARTING,
+      signal,
+      clock,
+      again,
       onFailure: () => {},
     });
     // Cut off from brokers that say nothing, the client would leave it open.

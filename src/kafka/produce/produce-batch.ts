@@ -207,7 +207,10 @@ function checked(connection: Connection, mayBegin: () => boolean, encode?: () =>
 
 const toMessages = ({ topic, partition, records }: Batch) =>
   records.map(({ key, value, headers, timestamp }) => ({
-    ...{ topic, partition, key, timestamp },
+    topic,
+    partition,
+    key,
+    timestamp,
     value: value as Buffer,
     headers: new Map(headers),
   }));
