@@ -1,6 +1,6 @@
 import { hasCode, textWithCode } from '../core/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Outcome, ProviderCall } from './call-provider.ts';
+import { notSent, type Outcome, type ProviderCall } from './call-provider.ts';
 
 export type Breaker = {
   /** The call behind the breaker: while that is open it waits, as long as its caller has patience. */
@@ -104,12 +104,3 @@ const isUnavailable = ({ judgement }: Outcome) => judgement === 'unknown';
 
 /** No request can be sent, whichever it is: the token endpoint does not answer, or there is no JWT for it. */
 const hasNoToken = (error: unknown) => hasCode(error, 'TOKEN_UNAVAILABLE', 'JWT_UNAVAILABLE');
-
-const notSent = (why: string): Outcome => ({
-  judgement: 'later',
-  status: null,
-  body: undefined,
-  retryAfterMs: null,
-  notSent: true,
-  why,
-});

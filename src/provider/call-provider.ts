@@ -64,7 +64,7 @@ export function createProviderCall(deps: {
   const { clock } = deps;
   const once = async ({ method, path, body, patience }: ProviderRequest, until: number): Promise<Outcome> => {
     const token = await withinMs(deps.tokens.get(), until - clock.now(), clock);
-    if (token === null) return NO_TOKEN;
+    if (token === null) return notSent('no access token came in time');
     const headers = {
       authorization: `Bearer ${token}`,
       accept: 'application/json',
@@ -113,14 +113,14 @@ async function withinMs<T>(promise: Promise<T>, ms: number, clock: Clock): Promi
   }
 }
 
-const NO_TOKEN: Outcome = {
+export const notSent = (why: string): Outcome => ({
   judgement: 'later',
   status: null,
   body: undefined,
+  why,
   retryAfterMs: null,
   notSent: true,
-  why: 'no access token came in time',
-};
+});
 
 function judge(answer: HttpAnswer, now: number): Outcome {
   const { status } = answer;
