@@ -2,8 +2,8 @@ import type { Lease } from '../../core/lease.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
-import { GroupLease, LEASE_CHECK_MS } from './assigned-work.ts';
 import { GroupConsumer } from './consumer.ts';
+import { GroupLease, LEASE_CHECK_MS } from './group-lease.ts';
 
 /**
  * The right to do alone what several processes may want to do. It is lost when this process was not heard of for too long, as

@@ -177,7 +177,7 @@ export const ONE_WORKS: readonly Mutant[] = [
     put: 'assignment: worker ? byTopic(partitions) : {},',
   },
   {
-    ...{ of, file: ASSIGNED, name: 'a lease lasts as long as the process believes' },
+    ...{ of, file: 'kafka/consume/group-lease.ts', name: 'a lease lasts as long as the process believes' },
     find: 'return this.leftMs <= 0;',
     put: 'return this.#begunAt < 0;',
   },

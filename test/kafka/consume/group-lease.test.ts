@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GroupLease } from '../../../src/kafka/consume/assigned-work.ts';
+import { GroupLease } from '../../../src/kafka/consume/group-lease.ts';
 
 /** A lease of ten seconds, and the events by which the consumer tells of its requests. */
 function open() {
