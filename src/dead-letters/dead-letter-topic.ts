@@ -4,7 +4,7 @@ import { type IncomingRecord, type ObjectReference, positionText } from '../core
 import type { SealingKeys } from '../crypto/sealing.ts';
 import { openBody } from '../delivery/dead-letter/seal-body.ts';
 import { checkTopics } from '../kafka/admin/watch-safety.ts';
-import { type OffsetRange, openRanges, type RangeReader } from '../kafka/consume/range-reader.ts';
+import { type OffsetRange, openRanges, type RangeReader, rangesOf } from '../kafka/consume/range-reader.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import type { BodyStore } from '../object-store/body-store.ts';
 import { orAborted } from '../runtime/or-aborted.ts';
@@ -180,32 +180,4 @@ async function fetchBody(
     const remedy = 'check what answers at BODY_STORE_ENDPOINT, or whether the object itself was changed';
     throw new HooklineError('OBJECT_CHANGED', object.uri, { cause: error, remedy });
   });
-}
-
-/** Unwanted records between two wanted ones: up to this many, one range costs less than two. */
-const GAP = 50n;
-
-/** Ranges that cover these positions, grouped into passes over the topic: each pass has at most one range per partition. */
-export function rangesOf(positions: readonly DeadLetterPosition[]): OffsetRange[][] {
-  const readings: OffsetRange[][] = [];
-  const byPartition = Map.groupBy(positions, ({ partition }) => partition);
-  for (const [partition, wanted] of byPartition) {
-    const offsets = wanted.map(({ offset }) => offset).sort((a, b) => Number(a - b));
-    let round = 0;
-    let range: { from: bigint; to: bigint } | undefined;
-    const close = () => {
-      if (!range) return;
-      readings[round] ??= [];
-      readings[round++]?.push({ partition, ...range });
-    };
-    for (const offset of offsets) {
-      if (range && offset - range.to <= GAP) range.to = offset + 1n;
-      else {
-        close();
-        range = { from: offset, to: offset + 1n };
-      }
-    }
-    close();
-  }
-  return readings;
 }

@@ -1,43 +1,10 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
-import { positionText } from '../../src/core/record.ts';
 import { sha256Of } from '../../src/crypto/ids.ts';
-import { fetchBodies, isUnreadNow, rangesOf } from '../../src/dead-letters/dead-letter-topic.ts';
+import { fetchBodies, isUnreadNow } from '../../src/dead-letters/dead-letter-topic.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { deadLetter } from '../support/dead-letter.ts';
 import { scriptedBodies } from '../support/scripted-object-store.ts';
-
-describe('the passes that fetch positions', () => {
-  const place = fc.record({ partition: fc.nat(3), offset: fc.nat(2_000).map(BigInt) });
-
-  it('cover every position, with one range per partition in each, and skip wide gaps', () => {
-    fc.assert(
-      fc.property(fc.uniqueArray(place, { selector: positionText, maxLength: 60 }), (positions) => {
-        const readings = rangesOf(positions);
-        const covering = positions.map(({ partition, offset }) =>
-          readings
-            .flat()
-            .filter((one) => one.partition === partition && one.from <= offset && offset < one.to),
-        );
-        expect(covering.map((ranges) => ranges.length)).toEqual(positions.map(() => 1));
-        for (const ranges of readings) {
-          const partitions = ranges.map(({ partition }) => partition);
-          expect(new Set(partitions).size).toBe(partitions.length);
-        }
-        const read = readings.flat().reduce((sum, { from, to }) => sum + Number(to - from), 0);
-        expect(read).toBeLessThanOrEqual(51 * positions.length);
-      }),
-    );
-  });
-
-  it('are one if the positions are close, and several if they are far apart', () => {
-    const at = (...offsets: number[]) => offsets.map((offset) => ({ partition: 0, offset: BigInt(offset) }));
-    expect(rangesOf(at(7, 5, 40))).toEqual([[{ partition: 0, from: 5n, to: 41n }]]);
-    expect(rangesOf(at(5, 5_000))).toHaveLength(2);
-    expect(rangesOf([])).toEqual([]);
-  });
-});
 
 describe('bodies in the object store', () => {
   const all = [1, 2, 3, 4].map((n) => ({

@@ -3,7 +3,7 @@ import type { DeadLetter } from '../../dead-letters/dead-letters.ts';
 import { SharedTexts } from '../../dead-letters/shared-texts.ts';
 import { DEAD_LETTER_HEADERS } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { lengthOf } from '../../kafka/connect/clip-values.ts';
-import { openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
+import { offsetsIn, openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
 import type { TopicDeps } from '../../kafka/consume/topic-fetcher.ts';
 import { HeldDeadLetters } from './held-dead-letters.ts';
 
@@ -130,7 +130,7 @@ export class DeadLetterBook {
     } finally {
       this.#held.tidy(new Map(span.map(({ partition, from }) => [partition, from])), this.#positions);
     }
-    const total = span.reduce((sum, { from, to }) => sum + Number(to - from), 0);
+    const total = offsetsIn(span);
     const left = span.reduce(
       (sum, { partition, to }) => sum + Number(to - (this.#positions.get(partition) ?? 0n)),
       0,

@@ -1,5 +1,10 @@
 import type { IncomingRecord } from '../../core/record.ts';
-import { type OffsetRange, openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
+import {
+  type OffsetRange,
+  offsetsIn,
+  openRanges,
+  type RangeReader,
+} from '../../kafka/consume/range-reader.ts';
 import type { OpenTopic } from '../../kafka/consume/topic-fetcher.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type EventFilter, matches } from './filter.ts';
@@ -25,7 +30,7 @@ const CHUNK = 100;
 /** Reads back from the end of the topic until it has found enough, or has looked at the latest 5,000 records. */
 export async function readRecent(reader: Reading, filter: EventFilter, limit: number): Promise<Recent> {
   const span = await reader.span();
-  const total = span.reduce((sum, { from, to }) => sum + Number(to - from), 0);
+  const total = offsetsIn(span);
   const most = isEmpty(filter) ? Math.min(CHUNK, limit) : CHUNK;
   let found: IncomingRecord[] = [];
   const keepLatest = () => {
@@ -51,7 +56,7 @@ export async function readRecent(reader: Reading, filter: EventFilter, limit: nu
       if (found.length > 10 * limit) keepLatest();
     });
     keepLatest();
-    looked += ranges.reduce((sum, { from, to }) => sum + Number(to - from), 0);
+    looked += offsetsIn(ranges);
     left = left.map((range, n) => ({
       ...range,
       to: ranges[n]?.from ?? range.from,

@@ -1,6 +1,10 @@
 import { type IncomingRecord, positionText } from '../../core/record.ts';
-import { rangesOf } from '../../dead-letters/dead-letter-topic.ts';
-import { type OffsetRange, openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
+import {
+  type OffsetRange,
+  openRanges,
+  type RangeReader,
+  rangesOf,
+} from '../../kafka/consume/range-reader.ts';
 import type { OpenTopic } from '../../kafka/consume/topic-fetcher.ts';
 import type { Clock } from '../../runtime/clock.ts';
 

@@ -1,5 +1,5 @@
 import { hasCode } from '../../core/errors.ts';
-import type { IncomingRecord } from '../../core/record.ts';
+import type { IncomingRecord, Position } from '../../core/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { lengthOf } from '../connect/clip-values.ts';
 import type { Fetched } from './read-answer.ts';
@@ -136,4 +136,36 @@ export class RangeReader {
     this.#stopping.abort();
     this.#fetcher.close();
   }
+}
+
+/** How many offsets these ranges have: at most so many records. */
+export const offsetsIn = (ranges: readonly Pick<OffsetRange, 'from' | 'to'>[]): number =>
+  ranges.reduce((sum, { from, to }) => sum + Number(to - from), 0);
+
+/** Unwanted records between two wanted ones: up to this many, one range costs less than two. */
+const GAP = 50n;
+
+/** Ranges that cover these positions, grouped into passes over the topic: each pass has at most one range per partition. */
+export function rangesOf(positions: readonly Pick<Position, 'partition' | 'offset'>[]): OffsetRange[][] {
+  const readings: OffsetRange[][] = [];
+  const byPartition = Map.groupBy(positions, ({ partition }) => partition);
+  for (const [partition, wanted] of byPartition) {
+    const offsets = wanted.map(({ offset }) => offset).sort((a, b) => Number(a - b));
+    let round = 0;
+    let range: { from: bigint; to: bigint } | undefined;
+    const close = () => {
+      if (!range) return;
+      readings[round] ??= [];
+      readings[round++]?.push({ partition, ...range });
+    };
+    for (const offset of offsets) {
+      if (range && offset - range.to <= GAP) range.to = offset + 1n;
+      else {
+        close();
+        range = { from: offset, to: offset + 1n };
+      }
+    }
+    close();
+  }
+  return readings;
 }
