@@ -3,7 +3,13 @@ import { type AvroField, type AvroType, qualify } from './avro-schema.ts';
 import { ENVELOPE, envelopeFault } from './envelope.ts';
 import { readFieldShapes, withoutRounding } from './event-shape.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
-import { readProbeFile, SchemaFault, type SchemaFile, schemaInvalid } from './schema-files.ts';
+import {
+  readProbeFile,
+  readSchemaFiles,
+  SchemaFault,
+  type SchemaFile,
+  schemaInvalid,
+} from './schema-files.ts';
 import { readTaggedType, type TaggedType } from './tagged-type.ts';
 import { Transcoder } from './transcoder.ts';
 
@@ -149,7 +155,14 @@ export type EventSchemaSet = {
 };
 
 /**
- * Compiles every file of schemas/events.
+ * The schemas of SCHEMAS_DIR/events.
+ * @throws HooklineError SCHEMA_INVALID
+ */
+export const eventSchemasIn = (dir: string | undefined): EventSchemaSet =>
+  readEventSchemas(readSchemaFiles(dir, 'events'));
+
+/**
+ * Compiles these files of schemas/events.
  * @throws HooklineError SCHEMA_INVALID where a file can't be compiled, or two claim one type or one topic
  */
 export function readEventSchemas(files: readonly SchemaFile[]): EventSchemaSet {

@@ -68,7 +68,14 @@ type CommandSchema = {
 };
 
 /**
- * Compiles the files of schemas/commands, found by the topic that each names.
+ * The schemas of SCHEMAS_DIR/commands.
+ * @throws HooklineError SCHEMA_INVALID
+ */
+export const commandSchemasIn = (dir: string | undefined): CommandSchemas =>
+  readCommandSchemas(readSchemaFiles(dir, 'commands'));
+
+/**
+ * Compiles these files of schemas/commands, found by the topic that each names.
  * @throws HooklineError SCHEMA_INVALID
  */
 export function readCommandSchemas(files: readonly SchemaFile[]): CommandSchemas {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 
 import { openRegistry } from '../avro/open-registry.ts';
-import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
+import { commandSchemasIn } from '../avro/schema-files.ts';
 import { watchedIds } from '../avro/watch-ids.ts';
 import { overlapsOf } from '../config/command-topics.ts';
 import { nodeSource } from '../config/env.ts';
@@ -34,7 +34,7 @@ const BACKLOG_BYTES = 16 * 1024 * 1024;
 
 limitHeapGrowth();
 const config = configOrExit(() => loadControlConfig(nodeSource(process.env)));
-const schemas = configOrExit(() => readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands')));
+const schemas = configOrExit(() => commandSchemasIn(config.schemas.dir));
 const logger = createLogger({ name: 'hookline-control', level: config.runtime.logLevel });
 const tokenLog = observeTokens(logger);
 const connecting = { files: observeFiles(logger), clock, tokenLog };

@@ -1,8 +1,8 @@
-import { readEventSchemas } from '../avro/event-schema.ts';
+import { eventSchemasIn } from '../avro/event-schema.ts';
 import { createOwnReader, createWriterReader, type RecordReader } from '../avro/record-reader.ts';
 import type { Registry } from '../avro/registry.ts';
 import { resolveSchemaIds } from '../avro/resolve-ids.ts';
-import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
+import { commandSchemasIn } from '../avro/schema-files.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import type { OutgoingRecord, Position } from '../core/record.ts';
@@ -72,8 +72,8 @@ export async function openRedelivery(deps: RedeliveryDeps): Promise<Redelivery> 
   const wanted = deps.commandTopics ?? config.commands.topics.map(({ name }) => name);
   const { prefix } = config.topics;
   const stateTopic = topicName(prefix, OWN_TOPICS.subscriptions);
-  const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
-  const { subscription } = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
+  const events = eventSchemasIn(config.schemas.dir);
+  const { subscription } = commandSchemasIn(config.schemas.dir);
   const ids = await resolveSchemaIds(registry, prefix, [...events.registered, subscription]);
   const routes = createEventRoutes(events, prefix, ids);
   const topics = [...deliveryTopics(routes, prefix), stateTopic];

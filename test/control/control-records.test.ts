@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readCommandSchemas, readSchemaFiles } from '../../src/avro/schema-files.ts';
+import { commandSchemasIn } from '../../src/avro/schema-files.ts';
 import { createControlRecords } from '../../src/control/control-records.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import { leaseOf } from '../../src/core/lease.ts';
@@ -26,7 +26,7 @@ function open(...ends: Error[]) {
     },
     clock: systemClock,
     prefix: 'payments',
-    schemas: readCommandSchemas(readSchemaFiles(undefined, 'commands')),
+    schemas: commandSchemasIn(undefined),
     ids: { of: () => 1 },
     sessionTimeoutMs: 10_000,
     onStored: () => {},

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRecordReader } from '../../src/avro/record-reader.ts';
 import { createRegistry } from '../../src/avro/registry.ts';
-import { readCommandSchemas, readSchemaFiles } from '../../src/avro/schema-files.ts';
+import { commandSchemasIn } from '../../src/avro/schema-files.ts';
 import { createCommandReader, readCommand } from '../../src/control/read-command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import type { IncomingRecord } from '../../src/core/record.ts';
 import { serve } from '../support/serve.ts';
 
-const { codec } = readCommandSchemas(readSchemaFiles(undefined, 'commands')).command;
+const { codec } = commandSchemasIn(undefined).command;
 const OWN = 258;
 
 const incoming = (value: Buffer | string | null): IncomingRecord => ({

@@ -4,7 +4,7 @@ import specs from '@asyncapi/specs';
 import { Ajv, type Schema } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { readEventSchemas } from '../../src/avro/event-schema.ts';
+import { eventSchemasIn } from '../../src/avro/event-schema.ts';
 import { readProbeFile, readSchemaFiles } from '../../src/avro/schema-files.ts';
 import { OWN_TOPICS } from '../../src/core/names.ts';
 import { readFile } from '../support/generated/files.ts';
@@ -35,7 +35,7 @@ describe('schemas/asyncapi.yaml', () => {
   });
 
   it('has every topic, and no other', () => {
-    const events = readEventSchemas(readSchemaFiles(undefined, 'events')).all.map(({ topic }) => topic);
+    const events = eventSchemasIn(undefined).all.map(({ topic }) => topic);
     const topics = [...events, ...Object.values(OWN_TOPICS)].map((topic) => `{prefix}.${topic}`);
     expect(channels.map(({ address }) => address).sort()).toEqual(topics.sort());
   });
@@ -52,7 +52,7 @@ describe('schemas/asyncapi.yaml', () => {
   });
 
   it('names the headers that a redriven event has, of each topic of events', () => {
-    const events = readEventSchemas(readSchemaFiles(undefined, 'events')).all.map(({ topic }) => topic);
+    const events = eventSchemasIn(undefined).all.map(({ topic }) => topic);
     for (const topic of events) {
       const { headers } = document.channels[topic]?.messages[topic] ?? expect.fail(topic);
       expect(Object.keys(headers?.properties ?? {})).toEqual(

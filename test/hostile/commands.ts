@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { readCommandSchemas, readSchemaFiles } from '../../src/avro/schema-files.ts';
+import { commandSchemasIn } from '../../src/avro/schema-files.ts';
 import type { Brokers } from '../support/topics-fixture.ts';
 import { type ControlRow, ControlTarget, type Sent } from './control-target.ts';
 import { changed, changes } from './fuzz/fuzzed.ts';
@@ -9,7 +9,7 @@ import { changed, changes } from './fuzz/fuzzed.ts';
 const MOST_MIB = 300;
 const AT_ONCE = 1_000;
 
-const { codec } = readCommandSchemas(readSchemaFiles(undefined, 'commands')).command;
+const { codec } = commandSchemasIn(undefined).command;
 
 /** Attacks a real control process with commands. Each row says what became of them, and of an honest command behind. */
 export async function attackControl({

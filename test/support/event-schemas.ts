@@ -1,8 +1,8 @@
-import { readEventSchemas, type SourcePolicy } from '../../src/avro/event-schema.ts';
+import { eventSchemasIn, readEventSchemas, type SourcePolicy } from '../../src/avro/event-schema.ts';
 import { readSchemaFiles } from '../../src/avro/schema-files.ts';
 
 /** The event schemas that come with Hookline. */
-export const ownEventSchemas = () => readEventSchemas(readSchemaFiles(undefined, 'events'));
+export const ownEventSchemas = () => eventSchemasIn(undefined);
 
 /** The same, and where the messages of some topics are kept. */
 export const eventSchemasWith = (policies: Readonly<Record<string, SourcePolicy>>) =>

@@ -1,7 +1,6 @@
 import { referenceIn } from '../../avro/envelope.ts';
-import { readEventSchemas } from '../../avro/event-schema.ts';
+import { eventSchemasIn } from '../../avro/event-schema.ts';
 import { createWriterReader, isRegistryUnavailable, type RecordReader } from '../../avro/record-reader.ts';
-import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { type IncomingRecord, type ObjectReference, recordName } from '../../core/record.ts';
 import { bodyReferenceOf } from '../../delivery/dead-letter/dead-letter-headers.ts';
@@ -32,7 +31,7 @@ export async function readReferences(
   const kafka = connectKafka(config);
   const { prefix } = config.topics;
   const deadLetterTopic = topicName(prefix, OWN_TOPICS.deadLetter);
-  const { all: events } = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
+  const { all: events } = eventSchemasIn(config.schemas.dir);
   const names = [...new Set(events.map(({ topic }) => topicName(prefix, topic))), deadLetterTopic];
   const missing = await withAdmin(kafka.client, (admin) => missingTopics(admin, names));
   if (missing.length > 0) shell.note(`Not in Kafka, and not read: ${missing.join(', ')}`);

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type EventSchemaSet, readEventSchemas } from '../../avro/event-schema.ts';
+import { type EventSchemaSet, eventSchemasIn } from '../../avro/event-schema.ts';
 import { HEADER_LENGTH } from '../../avro/record-codec.ts';
-import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { hasCode, UsageError } from '../../core/errors.ts';
 import { NotJson } from '../../core/json-scanner.ts';
 import { topicName } from '../../core/names.ts';
@@ -35,7 +34,7 @@ export async function testSamples(
   { junit, json = false }: TestOptions,
 ): Promise<ExitCode> {
   const config = loadConfig(shell, 'schemas', 'topics', 'bodyStore');
-  const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
+  const events = eventSchemasIn(config.schemas.dir);
   const samples = sampleFiles(paths);
   if (samples.length === 0) throw new UsageError(`no *.json file in ${paths.join(', ')}.`);
   const results = samples.map((sample) => testSample(sample, readFileSync(sample), events, config));

@@ -1,6 +1,5 @@
 import { ENVELOPE } from '../../avro/envelope.ts';
-import { readEventSchemas } from '../../avro/event-schema.ts';
-import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { eventSchemasIn } from '../../avro/event-schema.ts';
 import type { TaggedBranch, TaggedType } from '../../avro/tagged-type.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { Config } from './connections.ts';
@@ -36,7 +35,7 @@ export function createMask(
 ): Mask {
   if (reveal) return { value: (_, value) => value, entity: (_, entityId) => entityId };
   const { prefix } = config.topics;
-  const schemas = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).registered;
+  const schemas = eventSchemasIn(config.schemas.dir).registered;
   const tagged = new Map(schemas.map((schema) => [topicName(prefix, schema.topic), schema.tagged]));
   const deadLetterTopic = topicName(prefix, OWN_TOPICS.deadLetter);
   // Hookline's other topics have no messages of the provider: commands, results, state.

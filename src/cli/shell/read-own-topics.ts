@@ -1,6 +1,6 @@
 import { createOwnReader, type RecordReader } from '../../avro/record-reader.ts';
 import { resolveSchemaIds } from '../../avro/resolve-ids.ts';
-import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
+import { commandSchemasIn } from '../../avro/schema-files.ts';
 import { hasCode } from '../../core/errors.ts';
 import { type CliConfig, connectRegistry } from './connections.ts';
 import { describeError, type Shell } from './shell.ts';
@@ -29,7 +29,7 @@ export async function ownRecordReader(
   config: CliConfig,
   kind: 'result' | 'subscription',
 ): Promise<RecordReader> {
-  const schema = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'))[kind];
+  const schema = commandSchemasIn(config.schemas.dir)[kind];
   const registry = connectRegistry(config);
   const ids = await resolveSchemaIds(registry, config.topics.prefix, [schema]);
   return createOwnReader(schema.codec, ids.of(schema), registry);

@@ -1,6 +1,6 @@
-import { readEventSchemas } from '../../avro/event-schema.ts';
+import { eventSchemasIn } from '../../avro/event-schema.ts';
 import type { RegisteredSchema } from '../../avro/resolve-ids.ts';
-import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
+import { commandSchemasIn } from '../../avro/schema-files.ts';
 import { type TopicSpec, topicSpecs } from '../../kafka/admin/topic-specs.ts';
 import type { Config } from './connections.ts';
 
@@ -9,8 +9,8 @@ import type { Config } from './connections.ts';
  * @throws HooklineError SCHEMA_INVALID
  */
 export const allSchemas = ({ schemas: { dir } }: Config<'schemas'>): RegisteredSchema[] => [
-  ...readEventSchemas(readSchemaFiles(dir, 'events')).registered,
-  ...Object.values(readCommandSchemas(readSchemaFiles(dir, 'commands'))),
+  ...eventSchemasIn(dir).registered,
+  ...Object.values(commandSchemasIn(dir)),
 ];
 
 /** The groups of variables that decide how the topics should be. */
@@ -26,8 +26,6 @@ export const topicsOf = (
     ...config.recordSize,
     ...config.durability,
     prefix: config.topics.prefix,
-    eventTopics: readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).all.map(
-      ({ topic }) => topic,
-    ),
+    eventTopics: eventSchemasIn(config.schemas.dir).all.map(({ topic }) => topic),
     commandTopics: config.commands.topics.map(({ name }) => name),
   });

@@ -1,5 +1,4 @@
-import { readEventSchemas } from '../../avro/event-schema.ts';
-import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { eventSchemasIn } from '../../avro/event-schema.ts';
 import { UNOBSERVED_FILES } from '../../config/renewed-files.ts';
 import { isoOf } from '../../core/instant.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
@@ -93,7 +92,7 @@ async function checkTopics(
   const owed = owedOf(lives);
   try {
     const { prefix } = config.topics;
-    const schemas = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).registered;
+    const schemas = eventSchemasIn(config.schemas.dir).registered;
     const topics = [...schemas.map(({ topic }) => topic), OWN_TOPICS.deadLetter].map((name) =>
       topicName(prefix, name),
     );

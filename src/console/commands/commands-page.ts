@@ -1,4 +1,4 @@
-import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
+import { commandSchemasIn } from '../../avro/schema-files.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address, formValue, type Html, html } from '../page/html.ts';
 import {
@@ -28,7 +28,7 @@ const SHOWN = 50;
 /** Sends commands by a form, shows what became of them, and the history of a ref. */
 export function commandPages(deps: ConsoleDeps, results: () => Promise<ResultLog>): readonly Page[] {
   const { config } = deps;
-  const schemas = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
+  const schemas = commandSchemasIn(config.schemas.dir);
   const fields = fieldsOf(JSON.parse(schemas.command.codec.schema));
   const topics = config.commands.topics.map(({ name }) => name);
   const events = Object.keys(config.provider.dialect.eventNames);

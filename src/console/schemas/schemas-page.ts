@@ -1,5 +1,4 @@
-import { type EventSchema, readEventSchemas } from '../../avro/event-schema.ts';
-import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { type EventSchema, eventSchemasIn } from '../../avro/event-schema.ts';
 import { type SampleResult, testSample } from '../../cli/schemas/test-samples.ts';
 import { jsonValue } from '../../cli/shell/print-rows.ts';
 import { topicName } from '../../core/names.ts';
@@ -26,7 +25,7 @@ type Schemas = { readonly types: readonly Type[] };
 
 /** What each event type is made of, and what a message becomes. */
 export function schemasPage({ config }: ConsoleDeps, watch: Watch): Page {
-  const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
+  const events = eventSchemasIn(config.schemas.dir);
   const driftOf = (topic: string) => {
     const samples = (watch.pods() ?? [])
       .flatMap((pod) => pod.samples.of('hookline_schema_drift_total'))

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { readEventSchemas } from '../../../src/avro/event-schema.ts';
-import { readSchemaFiles } from '../../../src/avro/schema-files.ts';
+import { eventSchemasIn } from '../../../src/avro/event-schema.ts';
 import { parseCommandTopics } from '../../../src/config/command-topics.ts';
 import { topicSpecs } from '../../../src/kafka/admin/topic-specs.ts';
 import { readFile } from '../../support/generated/files.ts';
@@ -27,7 +26,7 @@ describe('the Strimzi examples', () => {
     }));
     const specs = topicSpecs({
       prefix: 'payments',
-      eventTopics: readEventSchemas(readSchemaFiles(undefined, 'events')).all.map(({ topic }) => topic),
+      eventTopics: eventSchemasIn(undefined).all.map(({ topic }) => topic),
       commandTopics: parseCommandTopics(values.commandTopics.join(',')).map(({ name }) => name),
       partitions: 6,
       replicationFactor: 3,

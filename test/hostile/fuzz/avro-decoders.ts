@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { boundedDecoder, Undecodable } from '../../../src/avro/bounded-decode.ts';
 import { schemaIdOf, writerTypeOf } from '../../../src/avro/record-codec.ts';
 import { createRecordReader } from '../../../src/avro/record-reader.ts';
-import { readCommandSchemas, readSchemaFiles } from '../../../src/avro/schema-files.ts';
+import { commandSchemasIn } from '../../../src/avro/schema-files.ts';
 import { readCommand } from '../../../src/control/read-command.ts';
 import { HooklineError, hasCode } from '../../../src/core/errors.ts';
 import { ownEventSchemas } from '../../support/event-schemas.ts';
@@ -13,7 +13,7 @@ const typeOf = (schema: unknown) =>
   avro.Type.forSchema(schema as avro.Schema, { wrapUnions: 'never', omitRecordMethods: true });
 const field = (name: string, type: unknown) => ({ name, type });
 
-const command = readCommandSchemas(readSchemaFiles(undefined, 'commands'));
+const command = commandSchemasIn(undefined);
 const own = [command.command, command.result, command.subscription].map(({ codec }) => codec);
 const events = ownEventSchemas().all.map(({ codec }) => codec);
 const codecs = [...own, ...events].map((codec) => ({ codec, type: typeOf(JSON.parse(codec.schema)) }));

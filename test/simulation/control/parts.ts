@@ -1,8 +1,8 @@
-import { readCommandSchemas, readSchemaFiles } from '../../../src/avro/schema-files.ts';
+import { commandSchemasIn } from '../../../src/avro/schema-files.ts';
 import { parseSealingKeys, type SealingKeys } from '../../../src/crypto/sealing.ts';
 
 /** Compiled once: they hold nothing of a simulation. */
-export const SCHEMAS = readCommandSchemas(readSchemaFiles(undefined, 'commands'));
+export const SCHEMAS = commandSchemasIn(undefined);
 
 /** As the registry would give them, which is not asked: a process that runs needs it no more. */
 export const SCHEMA_IDS = { of: ({ file }: { readonly file: string }) => file.length };
