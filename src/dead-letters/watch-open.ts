@@ -1,6 +1,7 @@
 import { type Lease, type LeasedWork, workUnderLeases } from '../core/lease.ts';
 import { openRanges, type RangeReader } from '../kafka/consume/range-reader.ts';
 import type { TopicDeps } from '../kafka/consume/topic-fetcher.ts';
+import { pause } from '../runtime/clock.ts';
 import { orAborted } from '../runtime/or-aborted.ts';
 import { type OpenCount, OpenDeadLetters } from './open-dead-letters.ts';
 
@@ -52,7 +53,7 @@ async function countUntilEnd(deps: OpenWatchDeps, { signal }: Lease): Promise<vo
     } catch (error) {
       if (!signal.aborted) deps.onFailure(error);
     }
-    await clock.sleep(intervalMs, { signal }).catch(() => {});
+    await pause(clock, intervalMs, signal);
   }
   await counter.stop();
 }

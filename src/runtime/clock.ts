@@ -33,6 +33,10 @@ export type Timer = {
   cancel(): void;
 };
 
+/** Resolves after `ms`, or as soon as the signal aborts. */
+export const pause = (clock: Pick<Clock, 'sleep'>, ms: number, signal: AbortSignal): Promise<void> =>
+  clock.sleep(ms, { signal }).catch(() => {});
+
 let nextTurn: Promise<void> | undefined;
 
 /** The machine's own. */

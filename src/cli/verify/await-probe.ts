@@ -3,6 +3,7 @@ import { OWN_TOPICS, PROBE, topicName } from '../../core/names.ts';
 import type { IncomingRecord, Position } from '../../core/record.ts';
 import { followTopic, type TopicFollower } from '../../kafka/consume/topic-follower.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import { pause } from '../../runtime/clock.ts';
 import { type CliConfig, connectRegistry } from '../shell/connections.ts';
 import { describeError } from '../shell/shell.ts';
 import type { Probe } from './send-probe.ts';
@@ -56,7 +57,7 @@ export function watchForProbe(config: CliConfig, kafka: KafkaAccess, probe: Prob
         return opened.resolve(null);
       } catch (error) {
         trouble = describeError(error);
-        await clock.sleep(AGAIN_MS, { signal: stopping.signal }).catch(() => {});
+        await pause(clock, AGAIN_MS, stopping.signal);
       }
     }
   };

@@ -5,6 +5,7 @@ import { DEAD_LETTER_HEADERS } from '../../delivery/dead-letter/dead-letter-head
 import { lengthOf } from '../../kafka/connect/clip-values.ts';
 import { offsetsIn, openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
 import type { TopicDeps } from '../../kafka/consume/topic-fetcher.ts';
+import { pause } from '../../runtime/clock.ts';
 import { HeldDeadLetters } from './held-dead-letters.ts';
 
 export type DeadLetterBookDeps = TopicDeps & {
@@ -97,7 +98,7 @@ export class DeadLetterBook {
         await this.#reader?.stop();
         this.#reader = undefined;
       }
-      await clock.sleep(pollMs, { signal }).catch(() => {});
+      await pause(clock, pollMs, signal);
     }
   }
 

@@ -4,6 +4,7 @@ import { parsePosition, positionText } from '../../core/record.ts';
 import { newId } from '../../crypto/ids.ts';
 import type { DeadLetter } from '../../dead-letters/dead-letters.ts';
 import { causeOf, describeDeadLetter } from '../../dead-letters/describe-dead-letter.ts';
+import { pause } from '../../runtime/clock.ts';
 import { boundedTopics } from '../index/bounded-kafka.ts';
 import type { Turns } from '../index/turns.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
@@ -117,7 +118,7 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
               },
             );
           seen = state;
-          await clock.sleep(LIST_MS, { signal: request.signal }).catch(() => {});
+          await pause(clock, LIST_MS, request.signal);
         }
       },
       changes: jobChanges(deps, jobs),
@@ -153,7 +154,7 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
           // A stream that ends would be opened again and again.
           if (!job || job.endedAt !== null) return untilGone(request.signal);
           seen = job;
-          await clock.sleep(JOB_MS, { signal: request.signal }).catch(() => {});
+          await pause(clock, JOB_MS, request.signal);
         }
       },
     }),

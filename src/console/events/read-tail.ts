@@ -6,7 +6,7 @@ import {
   type RangeReader,
 } from '../../kafka/consume/range-reader.ts';
 import type { OpenTopic } from '../../kafka/consume/topic-fetcher.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import { type Clock, pause } from '../../runtime/clock.ts';
 import { type EventFilter, matches } from './filter.ts';
 
 /** A topic that is open. */
@@ -121,7 +121,7 @@ export async function* followTail(
       at = ends(span);
       const records = await readMatching(reader, ranges, filter);
       if (records.length > 0 || skipped > 0) yield { records, skipped };
-      await deps.clock.sleep(POLL_MS, { signal }).catch(() => {});
+      await pause(deps.clock, POLL_MS, signal);
     }
   } finally {
     await reader.stop();

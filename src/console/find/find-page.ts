@@ -1,5 +1,6 @@
 import { createWriterReader } from '../../avro/record-reader.ts';
 import { positionText } from '../../core/record.ts';
+import { pause } from '../../runtime/clock.ts';
 import type { Turns } from '../index/turns.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address } from '../page/html.ts';
@@ -60,7 +61,7 @@ export function findPage(deps: ConsoleDeps, turns: Turns): Page {
       // Something may have changed since the page was made.
       let seen = '';
       while (!request.signal.aborted) {
-        await clock.sleep(LOOK_MS, { signal: request.signal }).catch(() => {});
+        await pause(clock, LOOK_MS, request.signal);
         const state = find.stateOf(wanted);
         if (state === seen) continue;
         seen = state;

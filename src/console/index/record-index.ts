@@ -1,5 +1,5 @@
 import type { TopicKind } from '../../cli/inspect/describe-record.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import { type Clock, pause } from '../../runtime/clock.ts';
 import type { Hits, IndexFile } from './index-file.ts';
 import {
   type IndexedTopic,
@@ -100,7 +100,7 @@ export class RecordIndex {
       for (const [topic, kind] of this.#kinds)
         isBehind = (await this.#trying(topic, () => this.#readOn(topic, kind))) || isBehind;
       if (this.#kinds.size > 0) this.#firstPass.resolve();
-      if (!isBehind) await this.#clock.sleep(pollMs, { signal }).catch(() => {});
+      if (!isBehind) await pause(this.#clock, pollMs, signal);
     }
     this.#firstPass.resolve();
   }

@@ -7,6 +7,7 @@ import { lengthOf } from '../../kafka/connect/clip-values.ts';
 import { type OffsetRange, type RangeReader, withRanges } from '../../kafka/consume/range-reader.ts';
 import type { TopicDeps } from '../../kafka/consume/topic-fetcher.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
+import { pause } from '../../runtime/clock.ts';
 import { orAborted } from '../../runtime/or-aborted.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { lazily } from '../page/lazily.ts';
@@ -169,7 +170,7 @@ async function readEarlier(
       return !signal.aborted;
     } catch (error) {
       if (!signal.aborted) onBrokenOff(error as Error);
-      await clock.sleep(READ_AGAIN_MS, { signal }).catch(() => {});
+      await pause(clock, READ_AGAIN_MS, signal);
     }
   }
   return ranges.length === 0;

@@ -1,6 +1,6 @@
 import { hasCode } from '../../core/errors.ts';
 import type { IncomingRecord, Position } from '../../core/record.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import { type Clock, pause } from '../../runtime/clock.ts';
 import { lengthOf } from '../connect/clip-values.ts';
 import type { Fetched } from './read-answer.ts';
 import { openStarted, type TopicDeps, type TopicFetcher } from './topic-fetcher.ts';
@@ -114,7 +114,7 @@ export class RangeReader {
       advance(partition, next);
       if (!Number.isFinite(bytesPerSecond)) return;
       const bytes = records.reduce((sum, { value }) => sum + (value ? lengthOf(value) : 0), 0);
-      if (bytes > 0) await clock.sleep((bytes / bytesPerSecond) * 1_000, { signal }).catch(() => {});
+      if (bytes > 0) await pause(clock, (bytes / bytesPerSecond) * 1_000, signal);
     };
     const onFailure = (error: unknown) => {
       lastFault = error;

@@ -1,5 +1,5 @@
 import type { IncomingRecord, Position } from '../../core/record.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import { type Clock, pause } from '../../runtime/clock.ts';
 import { type Backoff, delayBefore, retry } from '../../runtime/retry.ts';
 import { apiIdOf } from '../connect/platformatic-client.ts';
 import type { Fetched } from './read-answer.ts';
@@ -191,7 +191,7 @@ export async function readPartitions(
       if (apiIdOf(error) === 'OFFSET_OUT_OF_RANGE')
         await toOldest(fetcher, reader, isOutside).catch(() => {});
       report(error);
-      await clock.sleep(delayBefore(failures, READ_AGAIN, clock.random), { signal }).catch(() => {});
+      await pause(clock, delayBefore(failures, READ_AGAIN, clock.random), signal);
     }
   }
 }

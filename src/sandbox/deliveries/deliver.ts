@@ -1,3 +1,4 @@
+import { pause } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { SandboxError } from '../core/errors.ts';
 import type { SubscriptionStore } from '../core/subscription-store.ts';
@@ -133,7 +134,7 @@ async function attemptUntilFinal(
     context.firstDone();
     const waitMs = (deps.retryScheduleS[retries] ?? 0) * 1000;
     execution.nextAttemptAt = new Date(deps.clock.wall() + waitMs).toISOString();
-    await deps.clock.sleep(waitMs, { signal: waits }).catch(() => {});
+    await pause(deps.clock, waitMs, waits);
     execution.nextAttemptAt = null;
   }
 }
