@@ -1,4 +1,4 @@
-import { subjectOf } from '../../control/reconciler/reported-drift.ts';
+import { subjectOfReport } from '../../control/reconciler/reported-drift.ts';
 import type { CommandResult } from '../../core/command.ts';
 import { cutText } from '../../core/cut-text.ts';
 import type { Position } from '../../core/record.ts';
@@ -57,7 +57,7 @@ export class HeldResults {
     if (result.status !== 'DRIFT') return;
     const { ref, subscriptionId, errorCode, message, finishedAt } = shortened(result);
     const report = { ref, subscriptionId, errorCode, message, finishedAt };
-    const subject = subjectOf(report);
+    const subject = subjectOfReport(report);
     const before = this.#drift.get(subject);
     if (before && before.finishedAt > finishedAt) return;
     this.#drift.set(subject, report);

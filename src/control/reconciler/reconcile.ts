@@ -17,8 +17,8 @@ import {
   driftResolved,
   driftResult,
   type ReportedDrift,
-  subjectOf,
   subjectOfDrift,
+  subjectOfReport,
 } from './reported-drift.ts';
 
 export type ReconcileDeps = Pick<
@@ -77,10 +77,10 @@ export async function reconcile(deps: ReconcileDeps, tries: Tries, lease: Lease)
   // What one of the two comparisons has seen may be there: it has not ended.
   const present = new Set([...found.drifts, ...confirmed].map(subjectOfDrift));
   const isOver = (before: Pick<CommandResult, 'ref' | 'subscriptionId'>) =>
-    !present.has(subjectOf(before)) && !found.changed.has(before.ref ?? '');
+    !present.has(subjectOfReport(before)) && !found.changed.has(before.ref ?? '');
   for (const before of deps.reported.open()) if (isOver(before)) await store(driftResolved(before, report()));
   // What was changed meanwhile, by its own repair perhaps, may differ all the same.
-  for (const ref of found.changed) present.add(subjectOf({ ref, subscriptionId: null }));
+  for (const ref of found.changed) present.add(subjectOfReport({ ref, subscriptionId: null }));
   for (const subject of tries.keys())
     if (!subject.startsWith(RETIRED) && !present.has(subject)) tries.delete(subject);
   if (deps.mode === 'repair') await repair(deps, confirmed, tries, lease);

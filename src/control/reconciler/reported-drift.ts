@@ -2,11 +2,11 @@ import { type CommandResult, RECONCILER } from '../../core/command.ts';
 import { type Drift, listedDrift } from '../operations/find-drift.ts';
 
 /** Which subscription a drift concerns: its ref, or its id if the subscription is foreign. */
-export const subjectOf = ({ ref, subscriptionId }: { ref: string | null; subscriptionId: string | null }) =>
+export const subjectOfReport = ({ ref, subscriptionId }: Pick<CommandResult, 'ref' | 'subscriptionId'>) =>
   ref === null ? `id ${subscriptionId}` : `ref ${ref}`;
 
 export const subjectOfDrift = ({ record, subscriptionId }: Drift) =>
-  subjectOf({ ref: record?.ref ?? null, subscriptionId });
+  subjectOfReport({ ref: record?.ref ?? null, subscriptionId });
 
 type Reported = Pick<
   CommandResult,
@@ -27,7 +27,7 @@ export class ReportedDrift {
   take(fields: Readonly<Record<string, unknown>>): void {
     const reported = fields as unknown as Reported;
     this.#latestAt = Math.max(this.#latestAt, Number(reported.finishedAt));
-    const subject = subjectOf(reported);
+    const subject = subjectOfReport(reported);
     const at = Number(reported.finishedAt);
     const before = this.#open.get(subject)?.finishedAt ?? this.#ended.get(subject);
     if (before !== undefined && at < Number(before)) return;
