@@ -1,3 +1,4 @@
+import { shortText } from '../core/cut-text.ts';
 import { HooklineError } from '../core/errors.ts';
 import { connectionFaultOf, eachError, explainFault, type OtherSide } from '../runtime/connection-fault.ts';
 import { NO_REGISTRY, NO_REGISTRY_STATUS, type RegistryOptions } from './registry-http.ts';
@@ -72,5 +73,4 @@ function withoutToken(own: HooklineError, url: string): HooklineError {
 /** What an answer says of itself may be megabytes, and goes into the log. */
 const MAX_WHY = 2_000;
 
-const shortened = (text: string | undefined) =>
-  text !== undefined && text.length > MAX_WHY ? `${text.slice(0, MAX_WHY)}…` : text;
+const shortened = (text: string | undefined) => text && shortText(text, MAX_WHY);

@@ -1,6 +1,7 @@
 import type { RecordCodec } from '../avro/record-codec.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
 import type { CommandSchemas } from '../avro/schema-files.ts';
+import { shortText } from '../core/cut-text.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
@@ -20,8 +21,6 @@ const BACKOFF: Backoff = { firstMs: 500, factor: 2, maxMs: 5_000 };
 
 /** Characters of a reason: it may quote a name from a schema or a command, and that may be a megabyte long. */
 const MAX_REASON = 2_000;
-
-const shortened = (text: string) => (text.length > MAX_REASON ? `${text.slice(0, MAX_REASON)}…` : text);
 
 /** Writes results, state and dead-letter records, for as long as it takes. */
 export function createControlRecords(deps: {
@@ -106,7 +105,7 @@ export function createControlRecords(deps: {
           [NAMES.commandId]: commandId ?? undefined,
         }),
       });
-      const message = shortened(reason.message);
+      const message = shortText(reason.message, MAX_REASON);
       try {
         await store({ ...recordOf(message), key: key ?? Buffer.from(at), value }, lease);
       } catch (error) {

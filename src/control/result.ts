@@ -1,4 +1,5 @@
 import type { Command, CommandPosition, CommandResult, ResultStatus } from '../core/command.ts';
+import { shortText } from '../core/cut-text.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';
 import type { ControlRecords, Settled } from './operations/operation.ts';
@@ -76,9 +77,7 @@ function remarkOn({ unknownFields }: Command): string {
 /** Characters of a text from a command: its sender may have written a megabyte, which fits no result. */
 const MAX_TEXT = 2_000;
 
-function shorten<T extends string | null>(text: T): T | string {
-  return text !== null && text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
-}
+const shorten = (text: string | null) => text && shortText(text, MAX_TEXT);
 
 const positionFields = ({ topic, partition, offset }: CommandPosition) => ({
   commandTopic: topic,

@@ -1,3 +1,4 @@
+import { shortText } from '../core/cut-text.ts';
 import { placeholdersIn } from './template.ts';
 
 type Pointer = readonly string[];
@@ -141,7 +142,7 @@ function purposeOf(name: string, guarded: ReadonlyMap<string, string>): string |
 
 /** A name comes from the sender: it may be anything, and of any length. */
 function pathOf(path: string, name: string): string {
-  const short = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
+  const short = shortText(name, MAX_NAME);
   return /^[\w-]+$/.test(short) ? `${path}.${short}` : `${path}[${JSON.stringify(short)}]`;
 }
 

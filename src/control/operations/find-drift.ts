@@ -1,5 +1,6 @@
 import { canonicalAddress } from '../../core/address.ts';
 import type { ListedDrift } from '../../core/command.ts';
+import { shortText } from '../../core/cut-text.ts';
 import { type ErrorCode, HooklineError } from '../../core/errors.ts';
 import { isRef } from '../../core/names.ts';
 import { type Dialect, eventNameOf } from '../../provider/dialect.ts';
@@ -142,5 +143,4 @@ function differences(
 const MAX_DETAIL = 500;
 
 /** Well-formed, as what is read again of a record is: else it is news at each comparison. */
-const shorten = (text: string) =>
-  (text.length > MAX_DETAIL ? `${text.slice(0, MAX_DETAIL)}…` : text).toWellFormed();
+const shorten = (text: string) => shortText(text, MAX_DETAIL).toWellFormed();
