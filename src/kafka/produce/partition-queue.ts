@@ -81,13 +81,13 @@ export class PartitionQueue {
 
   /** Rejects what has passed its deadline, in flight or waiting: an attempt may well end later than its records' time. */
   expire(now: number): void {
-    for (const record of this.#inFlight) if (record.deadline <= now) reject(record, 'PUBLISH_DEADLINE');
+    for (const record of this.#inFlight) if (record.deadline <= now) rejectLate(record);
     if (this.#queue.length === 0) return;
     const isLate = ({ deadline }: Pending) => deadline <= now;
     if (!this.#queue.some(isLate)) return;
     const late = this.#queue.filter(isLate);
     this.#queue = this.#queue.filter((record) => !isLate(record));
-    for (const record of late) reject(record, 'PUBLISH_DEADLINE');
+    for (const record of late) rejectLate(record);
   }
 
   /** Stops after the batch in flight and returns what is not confirmed, in order. */
@@ -240,8 +240,9 @@ const isWhole = (batch: readonly Pending[], now: number) =>
 
 const sum = (batch: readonly Pending[]) => batch.reduce((bytes, record) => bytes + record.bytes, 0);
 
-function reject(record: Pending, code: 'PUBLISH_DEADLINE'): void {
-  if (!record.settled) record.reject(new HooklineError(code));
+/** Its deadline has passed: it may have been written or not. */
+export function rejectLate(record: Pending): void {
+  if (!record.settled) record.reject(new HooklineError('PUBLISH_DEADLINE'));
 }
 
 function rejectAll(batch: readonly Pending[], error: Error): void {

@@ -1,5 +1,4 @@
-import { HooklineError } from '../../core/errors.ts';
-import { PartitionQueue, type PartitionQueueDeps, type Pending } from './partition-queue.ts';
+import { PartitionQueue, type PartitionQueueDeps, type Pending, rejectLate } from './partition-queue.ts';
 
 export type TopicQueuesDeps = Omit<PartitionQueueDeps, 'partition' | 'partitions' | 'onReplan'> & {
   /** The topic's number of partitions now, however long it takes to learn it. */
@@ -49,7 +48,7 @@ export class TopicQueues {
   expire(now: number): void {
     for (const queue of this.#queues) queue.expire(now);
     const isWanted = (record: Pending) => {
-      if (record.deadline <= now && !record.settled) record.reject(new HooklineError('PUBLISH_DEADLINE'));
+      if (record.deadline <= now) rejectLate(record);
       return !record.settled;
     };
     this.#left = this.#left.filter(isWanted);

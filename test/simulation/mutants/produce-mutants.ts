@@ -58,7 +58,7 @@ export const PRODUCING: readonly Mutant[] = [
   {
     name: 'a record in flight has no deadline',
     file: QUEUE,
-    find: "for (const record of this.#inFlight) if (record.deadline <= now) reject(record, 'PUBLISH_DEADLINE');",
+    find: 'for (const record of this.#inFlight) if (record.deadline <= now) rejectLate(record);',
     put: '',
   },
   {
