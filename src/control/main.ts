@@ -8,7 +8,7 @@ import { nodeSource } from '../config/env.ts';
 import { misspelt } from '../config/misspelt.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { newId } from '../crypto/ids.ts';
-import { observeOpen } from '../dead-letters/observe-open.ts';
+import { observeOpenCount } from '../dead-letters/observe-open-count.ts';
 import { watchLag } from '../kafka/admin/consumer-lag.ts';
 import { foreignMember } from '../kafka/admin/group-members.ts';
 import { awaitTopics } from '../kafka/admin/watch-safety.ts';
@@ -78,7 +78,7 @@ async function start(components: Components): Promise<void> {
     'provider',
     openProvider({ settings: config.provider, ...connecting, newId, ...observe.provider }),
   );
-  const openDeadLetters = add('open dead-letter records', observeOpen(access, config, context));
+  const openDeadLetters = add('open dead-letter records', observeOpenCount(access, config, context));
   const opened = { schemas, ids, registry, publisher, state, call, openDeadLetters };
   const dirSecrets = secretsIn(config.subscriptions.secretsDir);
   const control = add('control', openControl({ ...opened, config, sealingKeys, dirSecrets, observe, clock }));

@@ -1,6 +1,6 @@
 import { verifyMetrics } from '../../src/cli/verify/verify-metrics.ts';
 import { controlMetrics } from '../../src/control/observe-control.ts';
-import { openMetrics } from '../../src/dead-letters/observe-open.ts';
+import { openCountMetrics } from '../../src/dead-letters/observe-open-count.ts';
 import { deadLetterMetrics } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { spoolMetrics } from '../../src/delivery/store/observe-spool.ts';
 import { serverMetrics } from '../../src/ingress/ingress-server.ts';
@@ -29,7 +29,7 @@ const OF_INGRESS = [
   ...[webhookMetrics, deliveryMetrics, memoryMetrics, serverMetrics, backlogMetrics, largeBodyMetrics],
   ...[bodyStoreMetrics, spoolMetrics, keyMetrics],
 ];
-const OF_CONTROL = [controlMetrics, openMetrics];
+const OF_CONTROL = [controlMetrics, openCountMetrics];
 /** Of the file that `hookline verify` writes, which not everybody collects. */
 const OF_VERIFY = [verifyMetrics];
 

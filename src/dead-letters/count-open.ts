@@ -13,7 +13,7 @@ export type Counted = Pick<OpenCount, 'byStage'> & {
   readonly retentionSeconds: number | null;
 };
 
-export type OpenWatchDeps = TopicDeps & {
+export type CountOpenDeps = TopicDeps & {
   /** How long the topic keeps records, in milliseconds; null where that is not known. */
   readonly retentionMs: () => Promise<number | null>;
   readonly onCounted: (counted: Counted) => void;
@@ -35,10 +35,10 @@ const BYTES_PER_SECOND = 10_000_000;
  * Counts open dead-letter records while this process works. Everything is counted anew after each takeover, from the topic
  * alone: nothing has to survive a restart.
  */
-export const watchOpen = (deps: OpenWatchDeps): LeasedWork =>
+export const countOpen = (deps: CountOpenDeps): LeasedWork =>
   workUnderLeases((lease) => countUntilEnd(deps, lease), deps.onStandby);
 
-async function countUntilEnd(deps: OpenWatchDeps, { signal }: Lease): Promise<void> {
+async function countUntilEnd(deps: CountOpenDeps, { signal }: Lease): Promise<void> {
   const { clock, intervalMs = INTERVAL_MS } = deps;
   const counter = new OpenCounter(deps);
   while (!signal.aborted) {
@@ -60,13 +60,13 @@ async function countUntilEnd(deps: OpenWatchDeps, { signal }: Lease): Promise<vo
 
 /** Follows the topic: each count reads what was written since the last one. */
 class OpenCounter {
-  readonly #deps: OpenWatchDeps;
+  readonly #deps: CountOpenDeps;
   #open: OpenDeadLetters;
   /** By partition, the offset behind the last record that was taken. */
   readonly #positions = new Map<number, bigint>();
   #reader: RangeReader | undefined;
 
-  constructor(deps: OpenWatchDeps) {
+  constructor(deps: CountOpenDeps) {
     this.#deps = deps;
     this.#open = new OpenDeadLetters(deps.maxRecords);
   }

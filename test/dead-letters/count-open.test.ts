@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { leaseOf } from '../../src/core/lease.ts';
-import { type Counted, watchOpen } from '../../src/dead-letters/watch-open.ts';
+import { type Counted, countOpen } from '../../src/dead-letters/count-open.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 import type { OpenTopic } from '../../src/kafka/consume/topic-fetcher.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -31,7 +31,7 @@ function setUp({ maxRecords, silent }: { readonly maxRecords?: number; readonly 
     return { ...fetcher, fetch, ...never };
   };
   const seen: (Counted | 'standby' | Error)[] = [];
-  const watch = watchOpen({
+  const watch = countOpen({
     ...{ openTopic, topic: 't', clock: systemClock, intervalMs: 5, ...(maxRecords && { maxRecords }) },
     retentionMs: async () => (silent === 'retentionMs' ? new Promise(() => {}) : 86_400_000),
     onCounted: (counted) => seen.push(counted),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openObserver } from '../../src/dead-letters/observe-open.ts';
+import { openCountObserver } from '../../src/dead-letters/observe-open-count.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { capturedLog } from '../support/captured-log.ts';
 
@@ -8,7 +8,7 @@ const DAY = 24 * 60 * 60;
 it('a topic that keeps records longer than their keys are kept is reported, once for each retention', () => {
   const log = capturedLog();
   const metrics = createMetrics({ ofNode: false });
-  const { onCounted } = openObserver({
+  const { onCounted } = openCountObserver({
     logger: log.logger,
     metrics,
     retiredDecryptionKeysTtlMs: 90 * DAY * 1_000,

@@ -4,7 +4,7 @@ import { retentionOf } from '../kafka/admin/describe-topics.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import { type OpenWatchDeps, watchOpen } from './watch-open.ts';
+import { type CountOpenDeps, countOpen } from './count-open.ts';
 
 type Deps = { readonly logger: Logger; readonly metrics: Metrics };
 
@@ -12,18 +12,18 @@ type Deps = { readonly logger: Logger; readonly metrics: Metrics };
 type KeySettings = { readonly retiredDecryptionKeysTtlMs: number };
 
 /** Shows how many dead-letter records are open, while this process works. */
-export function observeOpen(
+export function observeOpenCount(
   { openTopic, client, clock }: Pick<KafkaAccess, 'openTopic' | 'client' | 'clock'>,
   { topics, control }: { readonly topics: { readonly prefix: string }; readonly control: KeySettings },
   deps: Deps,
 ): LeasedWork {
   const topic = topicName(topics.prefix, OWN_TOPICS.deadLetter);
-  return watchOpen({
+  return countOpen({
     openTopic,
     topic,
     clock,
     retentionMs: () => retentionOf(client, topic),
-    ...openObserver({ ...deps, ...control }),
+    ...openCountObserver({ ...deps, ...control }),
   });
 }
 
@@ -31,12 +31,12 @@ export function observeOpen(
  * Gauges, and a log line when the count begins to fail, when it succeeds again, and where the topic keeps records longer than
  * their keys are kept.
  */
-export function openObserver({
+export function openCountObserver({
   logger,
   metrics,
   retiredDecryptionKeysTtlMs,
-}: Deps & KeySettings): Pick<OpenWatchDeps, 'onCounted' | 'onStandby' | 'onFailure'> {
-  const own = openMetrics(metrics);
+}: Deps & KeySettings): Pick<CountOpenDeps, 'onCounted' | 'onStandby' | 'onFailure'> {
+  const own = openCountMetrics(metrics);
   let failure: string | null = null;
   let warnedOf: number | null = null;
   const warnOfKeys = (retentionSeconds: number | null) => {
@@ -71,7 +71,7 @@ export function openObserver({
 }
 
 /** Of the process that works; 0 or absent in the others. */
-export const openMetrics = (metrics: Metrics) => ({
+export const openCountMetrics = (metrics: Metrics) => ({
   open: metrics.gauge({
     name: 'hookline_dead_letters_open',
     help: 'Dead-letter records that are neither redriven nor dismissed, by stage; counted once a minute by the control process that works, absent in the others',

@@ -4,7 +4,7 @@ import { connectKafka, loadConfig } from '../../src/cli/shell/connections.ts';
 import { nodeSource } from '../../src/config/env.ts';
 import { leaseOf } from '../../src/core/lease.ts';
 import { openDeadLetterTopic } from '../../src/dead-letters/dead-letter-topic.ts';
-import { observeOpen } from '../../src/dead-letters/observe-open.ts';
+import { observeOpenCount } from '../../src/dead-letters/observe-open-count.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { capturedLog } from '../support/captured-log.ts';
@@ -52,7 +52,7 @@ it('20,000 dead-letter records of a real topic are counted, as `dlq list` has th
   const metrics = createMetrics();
   const { logger, lines } = capturedLog();
   const settings = { topics: { prefix }, control: { retiredDecryptionKeysTtlMs: Number.POSITIVE_INFINITY } };
-  const watch = observeOpen(access, settings, { logger, metrics });
+  const watch = observeOpenCount(access, settings, { logger, metrics });
   const [lease, value] = [
     new AbortController(),
     async (name: string) => (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [],
