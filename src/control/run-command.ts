@@ -1,5 +1,5 @@
 import type { Command, CommandPosition, CommandResult, CommandType } from '../core/command.ts';
-import { HooklineError } from '../core/errors.ts';
+import { endsCommand, HooklineError } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';
 import type { IncomingRecord } from '../core/record.ts';
 import type { ProviderCall } from '../provider/call-provider.ts';
@@ -87,7 +87,7 @@ async function carryOut(
     checkCommand(context);
     return await OPERATIONS[command.type](context);
   } catch (error) {
-    if (error instanceof HooklineError && error.result) return error;
+    if (endsCommand(error)) return error;
     if (lease.signal.aborted || (error instanceof HooklineError && error.retryable)) throw error;
     if (error instanceof HooklineError) return error;
     // It would be the same the next time, and the commands behind it would wait for ever.

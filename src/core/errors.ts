@@ -47,6 +47,11 @@ export function hasCode<C extends ErrorCode>(
   return error instanceof HooklineError && codes.some((code) => code === error.code);
 }
 
+/** Whether `error` ends a command: its row in the table has the status of the result. */
+export function endsCommand(error: unknown): error is HooklineError & { readonly result: ResultStatus } {
+  return error instanceof HooklineError && error.result !== undefined;
+}
+
 /** Its text. An error that has a row in the table begins with its code: runbooks and docs/errors.md refer to it. */
 export function textWithCode(error: unknown): string {
   if (error instanceof HooklineError) return `${error.code}: ${error.message}`;

@@ -1,4 +1,4 @@
-import { HooklineError, hasCode } from '../../core/errors.ts';
+import { endsCommand, HooklineError, hasCode } from '../../core/errors.ts';
 import { signingPartFault } from '../../crypto/keys.ts';
 import { eventNameOf } from '../../provider/dialect.ts';
 import { isWithoutEffect, mayComeLater } from '../../provider/judge-answer.ts';
@@ -187,7 +187,7 @@ async function changeItem(context: OperationContext, change: Change): Promise<vo
     const outcome = await session.untilDone(update);
     if (outcome.judgement === 'gone') throw new HooklineError('SUBSCRIPTION_NOT_FOUND', item.id);
   } catch (error) {
-    if (!(error instanceof HooklineError && error.result)) throw error;
+    if (!endsCommand(error)) throw error;
     // Back to the same subscription: its deliveries are verified all the same.
     const isSame = replacedBy(record)?.state === 'ACTIVE';
     if (isSame || !mayBeDone) await withdraw(context, record);

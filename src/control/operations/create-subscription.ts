@@ -1,4 +1,4 @@
-import { HooklineError } from '../../core/errors.ts';
+import { endsCommand, HooklineError } from '../../core/errors.ts';
 import { newEncryptionKey, signingPartFault } from '../../crypto/keys.ts';
 import { isWithoutEffect, mayComeLater } from '../../provider/judge-answer.ts';
 import type { CreatedItem } from '../../provider/provider-api.ts';
@@ -92,7 +92,7 @@ async function removeOthers(context: OperationContext, id: string): Promise<void
   await session
     .aside(() => clearAddress(context, true, { stays: (other) => isSameId(other, id) }))
     .catch((error) => {
-      if (!(error instanceof HooklineError && error.result)) throw error;
+      if (!endsCommand(error)) throw error;
     });
 }
 
@@ -202,7 +202,7 @@ async function createUntilVerifiable(
       mayBeThere = false;
     }
   } catch (error) {
-    if (error instanceof HooklineError && error.result) return { failure: error, mayBeThere, mayStillCome };
+    if (endsCommand(error)) return { failure: error, mayBeThere, mayStillCome };
     throw error;
   }
 }

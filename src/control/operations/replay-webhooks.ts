@@ -1,4 +1,4 @@
-import { HooklineError } from '../../core/errors.ts';
+import { endsCommand, HooklineError } from '../../core/errors.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import { noteBegin } from './subscription-state.ts';
 
@@ -7,7 +7,7 @@ const MAX_ID = 100;
 
 /** How the command ends, with how far it came: what is before that was replayed, and need not be asked for again. */
 function at(reached: string, error: unknown): unknown {
-  if (!(error instanceof HooklineError) || !error.result) return error;
+  if (!endsCommand(error)) return error;
   const detail = error.detail === undefined ? reached : `${error.detail}; ${reached}`;
   return new HooklineError(error.code, detail, { cause: error });
 }

@@ -1,4 +1,4 @@
-import { HooklineError } from '../../core/errors.ts';
+import { endsCommand, HooklineError } from '../../core/errors.ts';
 import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { clearAddress, listCredibly } from './clear-address.ts';
@@ -24,7 +24,7 @@ export async function usableFiles(
       throw new HooklineError('KEYS_INVALID', `${command.ref}/subscription-id: ${OF_ANOTHER}`);
     return dir;
   } catch (error) {
-    if (!(error instanceof HooklineError && error.result)) throw error;
+    if (!endsCommand(error)) throw error;
     if (intent && !command.dryRun) await endIntent(context, intent, error);
     throw error;
   }
@@ -72,6 +72,6 @@ const MAY_BE_LEFT =
   "an earlier try may have created a subscription, or may do so yet: send a command for the ref again in a few minutes, which deletes it. The ref's creation was ended by";
 
 function refusedOrTimedOut(error: unknown): 'unknown' {
-  if (error instanceof HooklineError && error.result) return 'unknown';
+  if (endsCommand(error)) return 'unknown';
   throw error;
 }
