@@ -39,10 +39,10 @@ export function createRecordReader(
   registry: Registry,
   clock: Clock = systemClock,
 ): RecordReader {
-  return createReader(partsOf(codec, ownId, registry, clock), (writer) => codec.resolve(writer));
+  return createReader(depsOf(codec, ownId, registry, clock), (writer) => codec.resolve(writer));
 }
 
-const partsOf = (codec: RecordCodec, ownId: number, registry: Registry, clock: Clock): ReaderParts => ({
+const depsOf = (codec: RecordCodec, ownId: number, registry: Registry, clock: Clock): ReaderDeps => ({
   registry,
   clock,
   own: new Map([[ownId, codec.decode]]),
@@ -58,8 +58,8 @@ export function createOwnReader(
   registry: Registry,
   clock: Clock = systemClock,
 ): RecordReader {
-  const parts = { ...partsOf(codec, ownId, registry, clock), otherwise: codec.decode };
-  return createReader(parts, (writer) => codec.resolve(writer));
+  const deps = { ...depsOf(codec, ownId, registry, clock), otherwise: codec.decode };
+  return createReader(deps, (writer) => codec.resolve(writer));
 }
 
 /** Reads each record into the fields that its writer gave it. */
@@ -69,7 +69,7 @@ export function createWriterReader(registry: Registry): RecordReader {
 
 type Decode = (binary: Buffer) => AvroRecord;
 
-type ReaderParts = {
+type ReaderDeps = {
   readonly registry: Registry;
   readonly own: ReadonlyMap<number, Decode>;
   readonly clock: Clock;
@@ -78,7 +78,7 @@ type ReaderParts = {
 };
 
 function createReader(
-  { registry, own, clock, otherwise }: ReaderParts,
+  { registry, own, clock, otherwise }: ReaderDeps,
   make: (writer: Type) => Decode,
 ): RecordReader {
   const kept = new Map<number, { decode: Decode; characters: number }>();

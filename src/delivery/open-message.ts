@@ -36,20 +36,20 @@ export const isUnopened = (code: string, message: string): boolean =>
  */
 export function openMessage<T>(
   delivery: VerifiedDelivery,
-  parts: Deps,
+  deps: Deps,
   read: (opened: OpenedMessage) => T,
 ): T {
-  const { form, covers } = parts.layout;
+  const { form, covers } = deps.layout;
   const readAs = (message: Buffer): T => read({ ...delivery, message, opened: true });
-  if (form === 'envelope' || covers === 'payload') return readAs(openMember(delivery, parts));
+  if (form === 'envelope' || covers === 'payload') return readAs(openMember(delivery, deps));
   const first = firstByte(delivery.body);
-  if (first !== OPEN_OBJECT) return readAs(openWhole(delivery, form, first === OPEN_ARRAY, parts));
+  if (first !== OPEN_OBJECT) return readAs(openWhole(delivery, form, first === OPEN_ARRAY, deps));
   try {
     return readAs(delivery.body);
   } catch (error) {
     if (!hasCode(error, 'UNPARSABLE')) throw error;
     // One in 256 sealed bodies begins with a brace.
-    return readAs(openWhole(delivery, form, true, parts));
+    return readAs(openWhole(delivery, form, true, deps));
   }
 }
 
@@ -58,20 +58,20 @@ function openWhole(
   { body, ref }: VerifiedDelivery,
   form: 'bytes' | 'base64' | 'hex',
   looksPlain: boolean,
-  parts: Deps,
+  deps: Deps,
 ): Buffer {
-  const keys = parts.encryptionKeysOf(ref);
+  const keys = deps.encryptionKeysOf(ref);
   if (keys.length === 0) throw new HooklineError('UNPARSABLE', looksPlain ? undefined : NO_KEY);
-  const plain = openPieces(splitSealed(parts.layout, decodeSealed(form, body)), { ref, keys }, parts);
+  const plain = openPieces(splitSealed(deps.layout, decodeSealed(form, body)), { ref, keys }, deps);
   if (!plain) throw new HooklineError(looksPlain ? 'UNPARSABLE' : 'UNDECRYPTABLE');
   return plain;
 }
 
 /** The message where a member of a JSON object is sealed, or all of it in an envelope. */
-function openMember({ body, ref }: VerifiedDelivery, parts: Deps): Buffer {
-  const { layout } = parts;
+function openMember({ body, ref }: VerifiedDelivery, deps: Deps): Buffer {
+  const { layout } = deps;
   const open = (pieces: SealedPieces | null): Buffer => {
-    const plain = openPieces(pieces, { ref, keys: parts.encryptionKeysOf(ref) }, parts);
+    const plain = openPieces(pieces, { ref, keys: deps.encryptionKeysOf(ref) }, deps);
     if (!plain) throw new HooklineError('UNDECRYPTABLE');
     return plain;
   };

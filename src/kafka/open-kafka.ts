@@ -24,15 +24,15 @@ export const LARGE_RECORDS = { requestMs: 10_000, attemptMs: 12_000 };
 
 /** @throws HooklineError CREDENTIALS_INVALID where a certificate, key or password file can't be used */
 export function openKafka(
-  parts: ConnectionDeps & {
+  deps: ConnectionDeps & {
     readonly clientId: string;
     readonly log: ClientLog;
     /** How long a broker may take to answer; unset means as long as small records take at most. */
     readonly requestTimeoutMs?: number;
   },
 ): KafkaAccess {
-  const { clientId, log, clock, requestTimeoutMs } = parts;
-  const connection = openConnection(parts);
+  const { clientId, log, clock, requestTimeoutMs } = deps;
+  const connection = openConnection(deps);
   const { sasl } = connection;
   return {
     clock,

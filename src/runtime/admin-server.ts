@@ -15,7 +15,7 @@ export type AdminServer = { readonly port: number; stop(): Promise<void> };
  * Serves `/livez`, `/readyz` and `/metrics`. It listens before anything else starts, so that a process that waits
  * for Kafka can say so, and closes last.
  */
-export async function startAdminServer(parts: {
+export async function startAdminServer(deps: {
   host: string;
   port: number;
   probes: Probes;
@@ -24,8 +24,8 @@ export async function startAdminServer(parts: {
   requestTimeoutMs?: number;
   maxConnections?: number;
 }): Promise<AdminServer> {
-  const scrape = createScrape(parts.metrics);
-  const { requestTimeoutMs = REQUEST_TIMEOUT_MS } = parts;
+  const scrape = createScrape(deps.metrics);
+  const { requestTimeoutMs = REQUEST_TIMEOUT_MS } = deps;
   const timeouts = {
     requestTimeout: requestTimeoutMs,
     headersTimeout: requestTimeoutMs,
@@ -34,15 +34,15 @@ export async function startAdminServer(parts: {
   const server = createServer(timeouts, (request, response) => {
     // Not parsed as a URL: what anyone may send, such as `//`, is none, and nothing here may throw.
     const [path] = (request.url ?? '').split('?', 1);
-    if (path === '/livez') return answerProbe(response, parts.probes.liveness());
-    if (path === '/readyz') return answerProbe(response, parts.probes.readiness());
-    if (path === '/metrics') return void answerMetrics(response, parts.metrics, scrape);
+    if (path === '/livez') return answerProbe(response, deps.probes.liveness());
+    if (path === '/readyz') return answerProbe(response, deps.probes.readiness());
+    if (path === '/metrics') return void answerMetrics(response, deps.metrics, scrape);
     response.writeHead(404).end();
   });
-  limitConnections(server, parts.maxConnections ?? MAX_CONNECTIONS, 2 * requestTimeoutMs);
+  limitConnections(server, deps.maxConnections ?? MAX_CONNECTIONS, 2 * requestTimeoutMs);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(parts.port, parts.host, resolve);
+    server.listen(deps.port, deps.host, resolve);
   });
   return {
     port: (server.address() as AddressInfo).port,

@@ -198,13 +198,13 @@ export type StartGate = {
   open(): void;
 };
 
-export function createStartGate(parts: {
+export function createStartGate(deps: {
   logger: Logger;
   probes: Probes;
   stopping: AbortSignal;
   backoff?: Backoff;
 }): StartGate {
-  const { logger, probes, stopping, backoff = STARTUP_BACKOFF } = parts;
+  const { logger, probes, stopping, backoff = STARTUP_BACKOFF } = deps;
   let reason: string | null = STARTING;
   const takeBack = probes.readyWhen('start', () => reason);
   // At once, not when the last request is answered: load balancers need time to send traffic elsewhere.

@@ -49,7 +49,7 @@ const EXPORT = { everyMs: 2_000, deadlineMs: 5_000 };
  * Spans to a collector, by OTLP over HTTP. The packages are loaded here and only now: a process that doesn't trace
  * pays nothing for them. A collector that is unavailable costs spans, never a webhook.
  */
-export async function openTracing(parts: {
+export async function openTracing(deps: {
   /** Of the collector, without a path. */
   readonly endpoint: string;
   /** Share of the traces that begin here; those that come with a webhook follow its sampled flag. */
@@ -65,15 +65,15 @@ export async function openTracing(parts: {
   ]);
   const { DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, diag, trace } = api;
   const say = (message: string, ...more: unknown[]) =>
-    parts.logger.warn({ message, more: more.map(String) }, 'tracing');
+    deps.logger.warn({ message, more: more.map(String) }, 'tracing');
   diag.setLogger({ error: say, warn: say, info() {}, debug() {}, verbose() {} }, DiagLogLevel.WARN);
   const exporter = new OTLPTraceExporter({
-    url: `${parts.endpoint}/v1/traces`,
+    url: `${deps.endpoint}/v1/traces`,
     timeoutMillis: EXPORT.deadlineMs,
   });
   const provider = new sdk.TracerProvider({
-    resource: resourceFromAttributes({ 'service.name': parts.serviceName }),
-    sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(parts.ratio) }),
+    resource: resourceFromAttributes({ 'service.name': deps.serviceName }),
+    sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(deps.ratio) }),
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter, scheduledDelayMillis: EXPORT.everyMs })],
   });
   const tracer = provider.getTracer('hookline');

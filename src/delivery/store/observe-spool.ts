@@ -9,13 +9,13 @@ const LATE_AFTER_MS = 60_000;
 const COUNT_LATE_EVERY_MS = 15_000;
 
 /** What happens to the spool, as metrics and one log line per change. */
-export function observeSpool(parts: {
+export function observeSpool(deps: {
   logger: Logger;
   metrics: Metrics;
   spool: Pick<Spool, 'state' | 'countLate'>;
   clock: Clock;
 }): SpoolObserver & { stop(): void } {
-  const { logger, metrics, spool, clock } = parts;
+  const { logger, metrics, spool, clock } = deps;
   const own = spoolMetrics(metrics);
   let lateSeen = 0;
   const countLate = () => {

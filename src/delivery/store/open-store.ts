@@ -59,10 +59,10 @@ export function openStore(
 function storeInKafka({ delivery, publisher, publishDeadlineMs, large }: StoreDeps): DeliveryStore {
   const deadlineMs = publishDeadlineMs ?? PUBLISH_DEADLINE_MS.alone;
   const send = (record: OutgoingRecord) => publisher.publish(record, deadlineMs);
-  const parts: DeliveryPorts = { ...delivery, publish: objectFirst(delivery.claims, send) };
+  const ports: DeliveryPorts = { ...delivery, publish: objectFirst(delivery.claims, send) };
   return {
     store: (verified) =>
-      isLarge(verified) ? large.store(verified, () => deadlineMs) : publishDelivery(verified, parts),
+      isLarge(verified) ? large.store(verified, () => deadlineMs) : publishDelivery(verified, ports),
     trouble: () => publisher.trouble(),
     stop: async () => {},
   };
@@ -70,9 +70,9 @@ function storeInKafka({ delivery, publisher, publishDeadlineMs, large }: StoreDe
 
 /** Kafka, and while it is unavailable the spool. */
 function storeWithSpool(
-  parts: StoreDeps & { readonly spool: Spool; readonly logger: Logger; readonly metrics: Metrics },
+  deps: StoreDeps & { readonly spool: Spool; readonly logger: Logger; readonly metrics: Metrics },
 ): DeliveryStore {
-  const { delivery, publisher, large, clock, spool, logger, metrics } = parts;
+  const { delivery, publisher, large, clock, spool, logger, metrics } = deps;
   const observer = observeSpool({ logger, metrics, spool, clock });
   const store = new SpoolingStore({
     delivery,
@@ -81,8 +81,8 @@ function storeWithSpool(
     spool,
     clock,
     observer,
-    keysKnown: parts.keysKnown,
-    publishDeadlineMs: parts.publishDeadlineMs ?? PUBLISH_DEADLINE_MS.spooling,
+    keysKnown: deps.keysKnown,
+    publishDeadlineMs: deps.publishDeadlineMs ?? PUBLISH_DEADLINE_MS.spooling,
   });
   spool.onCounted(() => store.wake());
   return {

@@ -74,9 +74,9 @@ export class SpoolingStore {
   }
 
   #storeLarge(delivery: VerifiedDelivery, large: LargeBodyPublisher): Promise<Receipt> {
-    const { spool, delivery: parts, publishDeadlineMs } = this.#ports;
+    const { spool, delivery: own, publishDeadlineMs } = this.#ports;
     return storeLarge(delivery, large, {
-      ...{ spool, claims: parts.claims, publishDeadlineMs },
+      ...{ spool, claims: own.claims, publishDeadlineMs },
       isSpooling: () => this.#isSpooling,
       isHolding: () => this.#held.size > 0,
       isHeld: (order) => this.#held.has(order),
