@@ -12,6 +12,7 @@ import { ClaimCheck, objectFirst } from '../delivery/claim-check.ts';
 import { createEventRoutes } from '../delivery/event-routes.ts';
 import { bodySealingOf, deliveryTopics, openDelivery } from '../delivery/open-delivery.ts';
 import type { DeliveryPorts } from '../delivery/ports.ts';
+import { UNOBSERVED_DELIVERIES } from '../delivery/publish-delivery.ts';
 import { missingTopics, withAdmin } from '../kafka/admin/describe-topics.ts';
 import { checkTopics } from '../kafka/admin/watch-safety.ts';
 import { type KafkaAccess, LARGE_RECORDS, openPublisher, UNOBSERVED } from '../kafka/open-kafka.ts';
@@ -96,7 +97,7 @@ export async function openRedelivery(deps: RedeliveryDeps): Promise<Redelivery> 
         attemptMs: LARGE_RECORDS.attemptMs,
         observer: UNOBSERVED,
       }),
-    observer: { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} },
+    observer: UNOBSERVED_DELIVERIES,
     // What was received weeks ago is dated anew: the store deletes by the age of an object, and its record is a new one.
     claims: bodies && new ClaimCheck(bodies, config.bodyStore.claimCheckBytes, () => kafka.clock.wall()),
     bodySealing: bodySealingOf(events, { sealingKeys, hasBodyStore: bodies !== undefined }),

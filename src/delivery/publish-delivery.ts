@@ -6,7 +6,7 @@ import { orderKey, type ReferringRecord } from './claim-check.ts';
 import { storeDeadLetter } from './dead-letter/store-dead-letter.ts';
 import type { EncodedEvent } from './encode-by-policy.ts';
 import { openMessage } from './open-message.ts';
-import type { DeliveryPorts } from './ports.ts';
+import type { DeliveryObserver, DeliveryPorts } from './ports.ts';
 import { readEvent, readIdentity } from './read-event.ts';
 
 /**
@@ -80,9 +80,16 @@ function renamed({ record, object }: EncodedEvent): ReferringRecord {
   return { record, object };
 }
 
-/** Counts nothing: the delivery is counted when it is published. */
-const SILENT_OBSERVER = { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} };
-const silent = (ports: DeliveryPorts): DeliveryPorts => ({ ...ports, observer: SILENT_OBSERVER });
+/** Counts nothing. */
+export const UNOBSERVED_DELIVERIES: DeliveryObserver = {
+  keyMatched() {},
+  drift() {},
+  unclassified() {},
+  deadLettered() {},
+};
+
+/** The delivery is counted when it is published. */
+const silent = (ports: DeliveryPorts): DeliveryPorts => ({ ...ports, observer: UNOBSERVED_DELIVERIES });
 
 /**
  * The id of the event that a delivery becomes: of its message where that can be read, else of the body as it arrived,
@@ -93,7 +100,7 @@ export function identifyDelivery(
   ports: Omit<DeliveryPorts, 'publish'>,
 ): DeliveryIdentity & { readonly source?: SourcePolicy } {
   try {
-    const own = { ...ports, observer: SILENT_OBSERVER };
+    const own = { ...ports, observer: UNOBSERVED_DELIVERIES };
     return openMessage(delivery, own, (opened) => {
       const identity = readIdentity(opened, own);
       if (opened.message.buffer !== delivery.body.buffer) ports.memory?.give(opened.message);

@@ -6,6 +6,7 @@ import { acceptDelivery } from '../../../src/delivery/accept-delivery.ts';
 import { ClaimCheck } from '../../../src/delivery/claim-check.ts';
 import { createEventRoutes, type EventRoutes } from '../../../src/delivery/event-routes.ts';
 import { deliveryTopics, openDelivery } from '../../../src/delivery/open-delivery.ts';
+import { UNOBSERVED_DELIVERIES } from '../../../src/delivery/publish-delivery.ts';
 import { type DeliveryStore, openStore, openWithLiveKeys } from '../../../src/delivery/store/open-store.ts';
 import type { KafkaConnection } from '../../../src/kafka/connect/connection.ts';
 import { openProducerSession } from '../../../src/kafka/produce/producer-session.ts';
@@ -88,7 +89,7 @@ export class Incarnation implements Receiver {
       claims: system.hasObjects ? claimsOf(site, actor, clock) : undefined,
       encryptionKeysOf: (ref) => keyring.decryptionKeysOf(ref),
       openPublisher: () => openPublisher(site, clock),
-      observer: SILENT,
+      observer: UNOBSERVED_DELIVERIES,
     });
     const opened = publisher.open(deliveryTopics(routes, PREFIX));
     // With a spool it starts also where Kafka does not answer.
@@ -130,8 +131,6 @@ export class Incarnation implements Receiver {
     await this.#spool?.close();
   }
 }
-
-const SILENT = { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} };
 
 function openSpool({ simulation, volume, sealingKeys }: Site, actor: Actor, clock: Clock): Promise<Spool> {
   const open = (keys: SealingKeys | undefined) =>
