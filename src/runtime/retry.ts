@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, pause, systemClock } from './clock.ts';
 
 /** How long to wait before attempt n (1 is the first repeat): data, so that a timeline can be read off it. */
 export type Backoff = { readonly firstMs: number; readonly factor: number; readonly maxMs: number };
@@ -37,9 +37,6 @@ export async function retry<T>(
       options.onFailure(error, n);
       if (!options.again(error)) throw error;
     }
-    // It rejects when the signal aborts; the next round throws the signal's own reason.
-    await clock
-      .sleep(delayBefore(n, options.backoff, clock.random), { signal: options.signal })
-      .catch(() => {});
+    await pause(clock, delayBefore(n, options.backoff, clock.random), options.signal);
   }
 }
