@@ -2,7 +2,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { TokenSource } from '../tokens/token-source.ts';
-import { createTopicLimits, type TopicLimits } from './admin/describe-topics.ts';
+import { createTopicLimits, type TopicLimits } from './admin/topic-limits.ts';
 import { type ConnectionDeps, openConnection } from './connect/connection.ts';
 import { type ClientLog, createKafkajs, type KafkaClient } from './connect/kafkajs-client.ts';
 import { type OpenTopic, openFetcher } from './consume/topic-fetcher.ts';

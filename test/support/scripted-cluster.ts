@@ -1,4 +1,4 @@
-import type { TopicLimits } from '../../src/kafka/admin/describe-topics.ts';
+import type { TopicLimits } from '../../src/kafka/admin/topic-limits.ts';
 import { AttemptError } from '../../src/kafka/produce/attempt-error.ts';
 import type { Batch, WireRecord } from '../../src/kafka/produce/encode-batch.ts';
 import type { ProducerSession } from '../../src/kafka/produce/producer-session.ts';

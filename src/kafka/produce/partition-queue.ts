@@ -1,6 +1,6 @@
 import { HooklineError } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { TopicLimits } from '../admin/describe-topics.ts';
+import type { TopicLimits } from '../admin/topic-limits.ts';
 import { type AttemptError, type AttemptOutcome, toAttemptError } from './attempt-error.ts';
 import type { WireRecord } from './encode-batch.ts';
 import type { ProducerSession } from './producer-session.ts';

@@ -1,7 +1,7 @@
 import { HooklineError, hasCode, textWithCode } from '../../core/errors.ts';
 import { type OutgoingRecord, type Position, wireBytes } from '../../core/record.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import { type TopicLimits, UNKNOWN_LIMITS } from '../admin/describe-topics.ts';
+import { type TopicLimits, UNKNOWN_LIMITS } from '../admin/topic-limits.ts';
 import { type AttemptOutcome, toAttemptError } from './attempt-error.ts';
 import type { Pending } from './partition-queue.ts';
 import type { ProducerSession } from './producer-session.ts';

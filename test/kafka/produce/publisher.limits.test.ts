@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MAX_MESSAGE_BYTES } from '../../../src/core/record.ts';
-import type { TopicLimits } from '../../../src/kafka/admin/describe-topics.ts';
+import type { TopicLimits } from '../../../src/kafka/admin/topic-limits.ts';
 import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
 import { outgoing, ScriptedCluster } from '../../support/scripted-cluster.ts';
 

@@ -1,4 +1,4 @@
-import type { TopicLimits } from '../../../src/kafka/admin/describe-topics.ts';
+import type { TopicLimits } from '../../../src/kafka/admin/topic-limits.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { Simulation } from '../engine/simulation.ts';
 import type { Cluster } from './cluster.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { envReader, nodeSource } from '../../../src/config/env.ts';
 import { MAX_MESSAGE_BYTES } from '../../../src/core/record.ts';
-import { createTopicLimits, type TopicLimits } from '../../../src/kafka/admin/describe-topics.ts';
+import { createTopicLimits, type TopicLimits } from '../../../src/kafka/admin/topic-limits.ts';
 import { kafkaSettings } from '../../../src/kafka/connect/settings.ts';
 import { type KafkaAccess, openKafka } from '../../../src/kafka/open-kafka.ts';
 import { Publisher } from '../../../src/kafka/produce/publisher.ts';
