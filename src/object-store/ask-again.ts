@@ -1,9 +1,7 @@
 import { type Clock, systemClock } from '../runtime/clock.ts';
-import { type Backoff, retry } from '../runtime/retry.ts';
-import { ObjectStoreFault } from './object-store.ts';
+import { retry } from '../runtime/retry.ts';
+import { ObjectStoreFault, STORE_BACKOFF } from './object-store.ts';
 
-/** 0.2, 0.4, 0.8, 1.6, 2, 2 … s, each shortened by up to a quarter, until the deadline. */
-const AGAIN: Backoff = { firstMs: 200, factor: 2, maxMs: 2_000 };
 /** Of one answer, repeats included. A store that says SlowDown takes seconds until it has more capacity. */
 const ANSWER_MS = 30_000;
 
@@ -23,7 +21,7 @@ export async function askAgain<T>(
   let last: unknown;
   try {
     return await retry(() => ask(either), {
-      backoff: AGAIN,
+      backoff: STORE_BACKOFF,
       signal: either,
       clock,
       again: (error) => error instanceof ObjectStoreFault && error.kind === 'unavailable',

@@ -2,8 +2,8 @@ import { HooklineError, hasCode } from '../core/errors.ts';
 import type { ObjectReference, OutgoingObject } from '../core/record.ts';
 import { sha256Of } from '../crypto/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { type Backoff, retry } from '../runtime/retry.ts';
-import { type ObjectStore, ObjectStoreFault } from './object-store.ts';
+import { retry } from '../runtime/retry.ts';
+import { type ObjectStore, ObjectStoreFault, STORE_BACKOFF } from './object-store.ts';
 import type { BodyStoreAddress } from './settings.ts';
 import { type Evidence, StoreBreaker } from './store-breaker.ts';
 
@@ -30,8 +30,6 @@ export type BodyStoreDeps = {
   readonly observer: BodyStoreObserver;
 };
 
-/** 0.2, 0.4, 0.8, 1.6, 2, 2 … s, each shortened by up to a quarter, until the deadline. */
-const AGAIN: Backoff = { firstMs: 200, factor: 2, maxMs: 2_000 };
 /** The object of {@link BodyStore.check}. */
 const CHECK_NAME = 'hookline-check.json';
 /** How often at the most a refused object makes a check find out whether the store takes others. */
@@ -181,7 +179,7 @@ export class BodyStore {
     let failed = 0;
     try {
       return await retry(() => attempt(deadline.signal), {
-        backoff: AGAIN,
+        backoff: STORE_BACKOFF,
         signal: deadline.signal,
         clock,
         again: (error) =>

@@ -1,3 +1,5 @@
+import type { Backoff } from '../runtime/retry.ts';
+
 /** What an object is created with. */
 export type NewObject = {
   readonly bytes: Buffer;
@@ -60,6 +62,9 @@ export type ObjectStore = {
   expiryRules(signal: AbortSignal): Promise<readonly ExpiryRule[]>;
   close(): void;
 };
+
+/** Before a store that was unavailable is asked again: 0.2, 0.4, 0.8, 1.6, 2, 2 … s, each shortened by up to a quarter, until the deadline. */
+export const STORE_BACKOFF: Backoff = { firstMs: 200, factor: 2, maxMs: 2_000 };
 
 /**
  * How a call to the store failed:
