@@ -139,7 +139,7 @@ const KEEP_ALIVE_MS = 60_000;
  * How kafkajs makes its connections: with certificates as their files are at that moment. Without TLS, a TLS
  * alert is recognised here: kafkajs would read it as the length of an answer, and only report that the connection is closed.
  */
-export function createSockets(connection: KafkaConnection): kafkajs.ISocketFactory {
+function createSockets(connection: KafkaConnection): kafkajs.ISocketFactory {
   const { tls } = connection;
   return ({ host, port, onConnect }) => {
     const refusal = refusalOf(connection, host);
