@@ -12,8 +12,8 @@ export function delayBefore(attempt: number, backoff: Backoff, random = Math.ran
 }
 
 /**
- * Tries until it succeeds, `signal` aborts or `again` says that the error is final. An attempt in progress is not cut
- * short: it has a deadline of its own.
+ * Tries until it succeeds, `signal` aborts or `again` says that the error is final; unset: none is. An attempt in progress
+ * is not cut short: it has a deadline of its own.
  * `onFailure` sees each failure with the attempt's number (from 1), but for one that comes after the abort.
  * @throws the reason of `signal`, or the error that is final
  */
@@ -22,20 +22,20 @@ export async function retry<T>(
   options: {
     backoff: Backoff;
     signal: AbortSignal;
-    again: (error: unknown) => boolean;
-    onFailure: (error: unknown, attempt: number) => void;
+    again?: (error: unknown) => boolean;
+    onFailure?: (error: unknown, attempt: number) => void;
     clock?: Clock;
   },
 ): Promise<T> {
-  const { clock = systemClock } = options;
+  const { clock = systemClock, again = () => true } = options;
   for (let n = 1; ; n++) {
     options.signal.throwIfAborted();
     try {
       return await attempt();
     } catch (error) {
       options.signal.throwIfAborted();
-      options.onFailure(error, n);
-      if (!options.again(error)) throw error;
+      options.onFailure?.(error, n);
+      if (!again(error)) throw error;
     }
     await pause(clock, delayBefore(n, options.backoff, clock.random), options.signal);
   }

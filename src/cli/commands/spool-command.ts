@@ -178,7 +178,6 @@ function openPatiently(shell: Shell, config: DrainConfig): Promise<Redelivery> {
     backoff: STARTUP_BACKOFF,
     signal: shell.signal,
     clock: systemClock,
-    again: () => true,
     onFailure: drainFailed,
   });
 }

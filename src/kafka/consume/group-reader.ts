@@ -117,7 +117,7 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
       if (signal.aborted) await open.consumer.leave();
     };
     await clock.sleep(REJOIN.firstMs, { signal });
-    await retry(join, { backoff: REJOIN, signal, again: () => true, onFailure, clock });
+    await retry(join, { backoff: REJOIN, signal, onFailure, clock });
   };
   const openMember = () =>
     joinGroup(deps, {

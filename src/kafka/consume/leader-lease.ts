@@ -44,7 +44,6 @@ export async function acquireLeaderLease(
     backoff: AGAIN,
     signal,
     clock,
-    onFailure: () => {},
     again: (error) => isNotReady(error) && clock.now() <= giveUpAt,
   });
 }

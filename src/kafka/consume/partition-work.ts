@@ -169,8 +169,8 @@ export class PartitionWork {
     const onFailure = (error: unknown) => {
       if (record) this.#deps.onError(error, record);
     };
-    const options = { signal, backoff: AGAIN, again: () => true, onFailure };
-    return retry(attempt, { ...options, clock: this.#deps.clock }).catch((error) => {
+    const { clock } = this.#deps;
+    return retry(attempt, { signal, backoff: AGAIN, onFailure, clock }).catch((error) => {
       if (signal.aborted) return ENDED;
       throw error;
     });

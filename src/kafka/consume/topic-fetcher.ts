@@ -188,7 +188,6 @@ export async function openStarted({
       signal,
       clock,
       again,
-      onFailure: () => {},
     });
     // Cut off from brokers that say nothing, the client would leave it open.
     await orAborted(lookedUp, signal);

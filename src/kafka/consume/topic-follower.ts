@@ -121,9 +121,7 @@ export class TopicFollower {
 
   /** Leaders move and brokers restart: a reader that catches up waits for that too. */
   #ends(signal: AbortSignal): Promise<ReadonlyMap<number, bigint>> {
-    const { clock } = this.#deps;
-    const options = { signal, backoff: ASK_AGAIN, clock, again: () => true, onFailure: () => {} };
-    return retry(() => this.#fetcher.offsets('end'), options);
+    return retry(() => this.#fetcher.offsets('end'), { signal, backoff: ASK_AGAIN, clock: this.#deps.clock });
   }
 
   #positionOf = (partition: number): bigint => this.#positions.get(partition) ?? 0n;
