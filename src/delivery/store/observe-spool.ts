@@ -2,7 +2,16 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { Spool } from '../../spool/spool.ts';
-import type { SpoolObserver } from './spooling-store.ts';
+import type { DrainObserver } from './drain-row.ts';
+
+export type SpoolObserver = DrainObserver & {
+  /** The spool is in use from now on, and why. */
+  spooling(why: string): void;
+  /** From now on only events that wait for the object store go to the spool, and why. */
+  holding(why: string): void;
+  /** It is empty, and Kafka is used again; what was in it since the last change. */
+  drained(deliveries: number, seconds: number): void;
+};
 
 /** An acknowledged event that is not in Kafka after this time is late: the objective in deploy/helm/hookline/files/alerts.yaml says so. */
 const LATE_AFTER_MS = 60_000;

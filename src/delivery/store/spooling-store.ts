@@ -11,10 +11,11 @@ import type { Spool } from '../../spool/spool.ts';
 import { isForObjectStore, orderKey } from '../claim-check.ts';
 import type { DeliveryPorts, StorePublisher } from '../ports.ts';
 import { identifyDelivery, publishDelivery } from '../publish-delivery.ts';
-import type { DrainObserver, DrainPorts } from './drain-row.ts';
+import type { DrainPorts } from './drain-row.ts';
 import { Handover } from './handover.ts';
 import { type Entry, InFlight } from './in-flight.ts';
 import { keepDraining } from './keep-draining.ts';
+import type { SpoolObserver } from './observe-spool.ts';
 import { isUnavailable, storeLarge } from './store-large.ts';
 import type { WaitingRows } from './waiting-rows.ts';
 
@@ -33,16 +34,8 @@ export type SpoolingStorePorts = {
   readonly clock: Clock;
 };
 
-export type SpoolObserver = DrainObserver & {
-  /** The spool is in use from now on, and why. */
-  spooling(why: string): void;
-  /** From now on only events that wait for the object store go to the spool, and why. */
-  holding(why: string): void;
-  /** It is empty, and Kafka is used again; what was in it since the last change. */
-  drained(deliveries: number, seconds: number): void;
-};
-
 const BEHIND_OTHERS = 'earlier messages of the key wait for the object store';
+
 /**
  * Stores deliveries in Kafka, and while Kafka is unavailable in the spool; in the order of the calls, over all changes
  * between the two. When the first is not confirmed in time, all that wait go to the spool, in their order, and everything
@@ -59,6 +52,7 @@ export class SpoolingStore {
   readonly #inFlight = new InFlight();
   #isDraining = false;
   readonly #stopping = new AbortController();
+
   /** What an earlier process left in the spool is drained first. */
   constructor(ports: SpoolingStorePorts) {
     this.#ports = ports;
@@ -76,7 +70,9 @@ export class SpoolingStore {
   #storeLarge(delivery: VerifiedDelivery, large: LargeBodyPublisher): Promise<Receipt> {
     const { spool, delivery: own, publishDeadlineMs } = this.#ports;
     return storeLarge(delivery, large, {
-      ...{ spool, claims: own.claims, publishDeadlineMs },
+      spool,
+      claims: own.claims,
+      publishDeadlineMs,
       isSpooling: () => this.#isSpooling,
       isHolding: () => this.#held.size > 0,
       isHeld: (order) => this.#held.has(order),
@@ -214,7 +210,11 @@ export class SpoolingStore {
     const { spool, delivery, publisher, observer, large, clock } = this.#ports;
     const start = clock.now();
     const ports: DrainPorts = {
-      ...{ spool, clock, delivery, observer, stopping: this.#stopping.signal },
+      spool,
+      clock,
+      delivery,
+      observer,
+      stopping: this.#stopping.signal,
       ...(large && { large }),
       send: (record) => publisher.publish(record, Number.POSITIVE_INFINITY),
       onNearlyEmpty: () => this.#beginHandover(),
