@@ -76,7 +76,7 @@ export async function followState(deps: {
 
 /** Which commands have their result, as the results topic says. */
 export type FinishedCommands = {
-  /** Where the command stands that has a result under this id; the first one counts. */
+  /** The position of the command that has its result under this id; where several have one, of the first. */
   positionOf(commandId: string): CommandPosition | undefined;
   caughtUp(signal: AbortSignal): Promise<void>;
   wrote(position: Position): void;

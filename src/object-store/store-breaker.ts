@@ -1,7 +1,10 @@
 import { HooklineError } from '../core/errors.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 
-/** When a write has failed, all fail at once; before each single one that finds out whether the store is back. The last for all that follow. */
+/**
+ * After a failure writes fail at once, but for single ones that find out whether the store is back: the pauses before these; the last
+ * one is for all that follow.
+ */
 const TRY_AFTER_MS = [1_000, 2_000, 4_000, 5_000];
 /**
  * A store that fails again within this time was not back: the pauses go on where they were, and it counts as unavailable

@@ -8,9 +8,9 @@ export type Breaker = {
   stop(): Promise<void>;
 };
 
-/** Calls one after the other that came to nothing before it is looked whether the provider is unavailable. */
+/** After so many failed calls in a row a probe finds out whether the provider is unavailable. */
 const OPENS_AFTER = 5;
-/** Before each probe; the last one for all that follow. */
+/** The pauses before the probes; the last one is for all that follow. */
 const PROBE_AFTER_MS = [1_000, 2_000, 4_000, 5_000];
 
 /**

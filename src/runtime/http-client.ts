@@ -39,7 +39,7 @@ type Undici = Awaited<ReturnType<typeof loadUndici>>;
 
 const NO_FILES: Partial<TlsMaterial> = {};
 
-/** Some call a character set such a coding: that is none. */
+/** Codings that pack an answer. Some servers name a character set as the coding: that packs nothing. */
 const PACKINGS = /\b(?:gzip|deflate|compress|br|zstd)\b/i;
 
 /** The header without which a server may pack its answer as it likes (RFC 9110, 12.5.3). */

@@ -51,10 +51,13 @@ type Sealed = Pick<SubscriptionRecord, 'ref' | 'state' | 'subscriptionId' | 'sea
 
 export type CarryDeps = Pick<OperationDeps, 'sealingKeys' | 'retired' | 'clock'>;
 
-/** Of so many the encryption keys are kept: some tens of kilobytes. */
+/** The most earlier encryption keys that a record keeps: they take some tens of kilobytes. */
 const MAX_KEPT = 100;
 
-/** When a key is retired that the provider may use for the current subscription, as the call that told it may have had its effect. */
+/**
+ * In place of a key's time of retirement: the provider may use it for the current subscription, as the call that told it may have had
+ * its effect.
+ */
 const NOT_RETIRED = Number.MAX_SAFE_INTEGER;
 
 /** The encryption key that an update tells the provider: that of SECRETS_DIR, else the record's; undefined if the dialect sends none. */

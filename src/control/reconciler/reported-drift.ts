@@ -13,7 +13,10 @@ type Reported = Pick<
   'ref' | 'subscriptionId' | 'errorCode' | 'message' | 'finishedAt' | 'issuedBy'
 >;
 
-/** Ends that are kept. Of one that is not, an older report that comes later is open once more, until the next comparison ends it. */
+/**
+ * Ends that are remembered. Where one is forgotten, an older report of its drift that is read later opens it again, until the next
+ * comparison reports its end.
+ */
 const MAX_ENDED = 20_000;
 
 /** The drift that any control process has reported: the results topic holds it, so a restart reports nothing twice. */

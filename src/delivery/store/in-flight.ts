@@ -5,7 +5,7 @@ export type Entry = {
   readonly delivery: VerifiedDelivery;
   readonly resolve: (receipt: Receipt) => void;
   readonly reject: (error: unknown) => void;
-  /** For a handover: it does so once, or a row that is drained now and then would make it wait without end. */
+  /** It has waited for a handover. It does so once: handover after handover, as rows are drained, could make it wait without end. */
   readonly hasWaited?: true;
 };
 

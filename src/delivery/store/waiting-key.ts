@@ -51,7 +51,10 @@ export class WaitingKey {
     return this.isWaiting && now >= this.#dueAt;
   }
 
-  /** Those of which the next to try are the first: only the first of all where that is due, and all behind one that is stored. */
+  /**
+   * The rows that may be tried next, in their order: the first alone when its time has come; when the one before is stored all of
+   * them, up to one that blocks.
+   */
   candidates(isDue: boolean): readonly WaitingRow[] {
     const isOpen = this.#state === 'open';
     if (!isOpen && !(this.isWaiting && isDue)) return [];
