@@ -92,7 +92,8 @@ export function qualify<S extends AvroSchema>(schema: S): QualifiedSchema<S> {
 
 const CONTAINERS = new Set<unknown>(['array', 'map']);
 
-const isDefinition = ({ type }: AvroType): boolean => NAMED.has(type);
+/** Whether it defines a type that has a name. */
+export const isDefinition = ({ type }: AvroType): boolean => NAMED.has(type);
 
 const fullName = (name: string, space: string): string =>
   name.includes('.') || space === '' ? name : `${space}.${name}`;

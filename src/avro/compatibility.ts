@@ -2,6 +2,7 @@ import {
   type AvroField,
   type AvroSchema,
   type AvroType,
+  isDefinition,
   type QualifiedSchema,
   qualify,
   shortName,
@@ -70,7 +71,7 @@ class Resolution {
     if (typeof reader === 'string' || typeof writer === 'string') return [];
     if (to === 'array') return this.#compare(reader.items ?? 'null', writer.items ?? 'null', `${path}[]`);
     if (to === 'map') return this.#compare(reader.values ?? 'null', writer.values ?? 'null', `${path}{}`);
-    if (NAMED_KINDS.has(to) && !isNamedAlike(reader, writer))
+    if (isDefinition(reader) && !isNamedAlike(reader, writer))
       return [fault(path, `${to} ${writer.name} cannot be read as ${to} ${reader.name}`)];
     if (to === 'record') return this.#compareRecords(reader, writer, path);
     if (to === 'enum') return compareEnums(reader, writer, path);
@@ -131,8 +132,6 @@ function compareEnums(reader: AvroType, writer: AvroType, path: string): Incompa
 
 const fault = (path: string, why: string): Incompatibility => ({ path, why });
 
-const NAMED_KINDS = new Set(['record', 'enum', 'fixed']);
-
 /** The name without its namespace, or an alias of the reader with the writer's full name. */
 export const isNamedAlike = (reader: AvroType, writer: AvroType): boolean =>
   shortName(reader.name) === shortName(writer.name) || (reader.aliases ?? []).includes(writer.name ?? '');
@@ -140,7 +139,7 @@ export const isNamedAlike = (reader: AvroType, writer: AvroType): boolean =>
 function isSameType(reader: AvroSchema, writer: AvroSchema): boolean {
   if (Array.isArray(reader) || Array.isArray(writer) || kindOf(reader) !== kindOf(writer)) return false;
   if (typeof reader === 'string' || typeof writer === 'string') return true;
-  return !NAMED_KINDS.has(kindOf(reader)) || isNamedAlike(reader, writer);
+  return !isDefinition(reader) || isNamedAlike(reader, writer);
 }
 
 /** An error, as Avro's protocols have them, is a record. */

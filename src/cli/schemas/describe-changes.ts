@@ -2,6 +2,7 @@ import {
   type AvroField,
   type AvroSchema,
   type AvroType,
+  isDefinition,
   type QualifiedSchema,
   qualify,
   typeOf,
@@ -120,10 +121,8 @@ const branchesOf = (schema: AvroSchema): readonly AvroSchema[] => (Array.isArray
 const isType = (schema: AvroSchema): schema is AvroType =>
   typeof schema === 'object' && !Array.isArray(schema);
 
-const NAMED = new Set<unknown>(['record', 'error', 'enum', 'fixed']);
-
 const isCounterpart = (before: AvroType, after: AvroType): boolean =>
-  NAMED.has(before.type) ? NAMED.has(after.type) && isNamedAlike(after, before) : before.type === after.type;
+  isDefinition(before) ? isDefinition(after) && isNamedAlike(after, before) : before.type === after.type;
 
 /**
  * A logical type says what a number or bytes stand for. The rules of compatibility leave it out, and a reader takes it from
