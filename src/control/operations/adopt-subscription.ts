@@ -52,8 +52,6 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
   // Of an adoption: this one before a crash, or an earlier one.
   const unfinished = current && isUnfinished(current) ? current : null;
   const dir = await filesOf(context);
-  if (current?.state === 'REQUESTED' && dir.subscriptionIds.length === 0)
-    throw new HooklineError('KEYS_MISSING', NAMELESS);
   const wantedId = isResumed ? (current.subscriptionId ?? undefined) : dir.subscriptionIds[0];
   const item = await findItem(context, wantedId).catch(async (error) => {
     const isGone = hasCode(error, 'SUBSCRIPTION_NOT_FOUND');
@@ -102,9 +100,12 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
 
 /** @throws HooklineError KEYS_MISSING, KEYS_INVALID where nothing was changed; PROVIDER_UNAVAILABLE where something may be */
 async function filesOf(context: OperationContext): Promise<DirSecrets> {
+  const { command, subscriptions, dirSecrets } = context;
   try {
-    const dir = await context.dirSecrets(context.command.ref);
+    const dir = await dirSecrets(command.ref);
     if (dir.signingSecrets.length === 0) throw new HooklineError('KEYS_MISSING');
+    if (subscriptions.get(command.ref)?.state === 'REQUESTED' && dir.subscriptionIds.length === 0)
+      throw new HooklineError('KEYS_MISSING', NAMELESS);
     return dir;
   } catch (error) {
     // A rejected command has changed nothing; this one may have, before a crash.

@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { adopt, createInPart, deleteOne, seedKnown, takeUntilPut, url } from '../../support/adoptions.ts';
 import {
@@ -89,22 +91,31 @@ describe('an adoption that does not come to its end at once', () => {
     expect(await harness.run(adopt())).toMatchObject({ status: 'SUCCEEDED', subscriptionId: id });
   });
 
-  it('that has removed what a creation had left is not REJECTED where its files are gone after a crash', async () => {
-    await using harness = await openControlHarness();
-    await createInPart(harness);
-    await seedKnown(harness);
-    const expiresAt = Date.now() + 60_000;
-    const record = harness.recordOf({ commandId: 'a-1', ...adopt({ expiresAt }) });
-    harness.hooks.onWrite = () => {
-      if (harness.state.get('a')?.begunBy === 'a-1') throw killed();
-    };
-    await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
-    delete harness.hooks.onWrite;
-    expect(await harness.subscriptions()).toHaveLength(1);
-    harness.fixture.forget('a');
-    await harness.take(record);
-    expect(harness.results.at(-1)).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_UNAVAILABLE' });
-  });
+  it.each([
+    ['its files are', ({ fixture }: ControlHarness) => fixture.forget('a')],
+    [
+      'its subscription-id is',
+      ({ fixture }: ControlHarness) => rmSync(join(fixture.dir, 'secrets/a/subscription-id')),
+    ],
+  ])(
+    'that has removed what a creation had left is not REJECTED where %s gone after a crash',
+    async (_, remove) => {
+      await using harness = await openControlHarness();
+      await createInPart(harness);
+      await seedKnown(harness);
+      const expiresAt = Date.now() + 60_000;
+      const record = harness.recordOf({ commandId: 'a-1', ...adopt({ expiresAt }) });
+      harness.hooks.onWrite = () => {
+        if (harness.state.get('a')?.begunBy === 'a-1') throw killed();
+      };
+      await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
+      delete harness.hooks.onWrite;
+      expect(await harness.subscriptions()).toHaveLength(1);
+      remove(harness);
+      await harness.take(record);
+      expect(harness.results.at(-1)).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_UNAVAILABLE' });
+    },
+  );
 
   it.each([
     ['before a crash', 'update'],
