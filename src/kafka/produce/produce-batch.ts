@@ -17,6 +17,7 @@ import {
   type Writer,
 } from '@platformatic/kafka';
 import type { Clock } from '../../runtime/clock.ts';
+import { eachError } from '../../runtime/connection-fault.ts';
 import { AttemptError, brokerRefusal } from './attempt-error.ts';
 import { ALL_REPLICAS, type Batch, ENCODED_SINCE, encodeProduce, isEncodedHere } from './encode-batch.ts';
 
@@ -30,6 +31,8 @@ export type ProduceBatch = {
    * @throws AttemptError `late` where `mayBegin` said no: then nothing was sent
    */
   send(connection: Connection, batch: Batch): Promise<bigint>;
+  /** A failure to look something up, which says so where a broker reads no request of ours now, as it throttles this client. */
+  explain(error: unknown): unknown;
 };
 
 /** Newest first. They differ in what a broker adds to its answer. */
@@ -54,6 +57,9 @@ const SHARED_TIMEOUT_MS = 1_000;
 
 const THROTTLED =
   'no answer in time, as the brokers throttle this client: its quota (producer_byte_rate, request_percentage) is used up';
+
+/** The client's text for a request, and not for a connection that could not be made. */
+const UNANSWERED = 'Request timed out';
 
 /** A batch that is about to be sent. */
 type Sending = {
@@ -89,6 +95,13 @@ export function createProduceBatch(timeoutMs: number, clock: Clock): ProduceBatc
   };
   /** Until when a broker reads no request of a connection, as this client has used up its quota. */
   const throttled = new WeakMap<Connection, number>();
+  let throttledUntil = Number.NEGATIVE_INFINITY;
+  const explain = (error: unknown, until: number) => {
+    const isUnanswered = eachError(error).some(
+      (one) => one instanceof TimeoutError && one.message === UNANSWERED,
+    );
+    return isUnanswered && clock.now() < until ? new AttemptError('unknown', THROTTLED) : error;
+  };
   /** What begins in this turn, by connection. */
   const gathered = new Map<Connection, { readonly all: Sending[]; bytes: number }>();
   const gather = (connection: Connection, api: ProduceApi, one: Sending) => {
@@ -122,8 +135,8 @@ export function createProduceBatch(timeoutMs: number, clock: Clock): ProduceBatc
         else reject(outcome);
       }
     } catch (error) {
-      const isThrottled = error instanceof TimeoutError && clock.now() < (throttled.get(connection) ?? 0);
-      for (const { reject } of begun) reject(isThrottled ? new AttemptError('unknown', THROTTLED) : error);
+      const failure = explain(error, throttled.get(connection) ?? Number.NEGATIVE_INFINITY);
+      for (const { reject } of begun) reject(failure);
     }
   };
   const produce = async (connection: Connection, api: ProduceApi, batches: readonly Batch[]) => {
@@ -135,7 +148,11 @@ export function createProduceBatch(timeoutMs: number, clock: Clock): ProduceBatc
     const messages = encode ? [] : batches.flatMap(toMessages);
     const over = checked(connection, () => batches.every(({ mayBegin }) => mayBegin()), encode);
     const answer = await answerOf(api.async(over, ALL_REPLICAS, timeoutMs, messages, {}));
-    if (answer?.throttleTimeMs) throttled.set(connection, clock.now() + answer.throttleTimeMs);
+    if (answer?.throttleTimeMs) {
+      const until = clock.now() + answer.throttleTimeMs;
+      throttled.set(connection, until);
+      throttledUntil = Math.max(throttledUntil, until);
+    }
     return judgementOf(answer, batches);
   };
   return {
@@ -151,6 +168,7 @@ export function createProduceBatch(timeoutMs: number, clock: Clock): ProduceBatc
         else void sendTogether(connection, api, [one]);
       });
     },
+    explain: (error) => explain(error, throttledUntil),
   };
 }
 

@@ -60,7 +60,11 @@ export function openProducerSession(
   const refresh = (topics: readonly string[]) => {
     const forceUpdate = stale;
     stale = false;
-    return watched.metadata({ topics: [...topics], forceUpdate, metadataMaxAge: METADATA_MAX_AGE_MS });
+    return watched
+      .metadata({ topics: [...topics], forceUpdate, metadataMaxAge: METADATA_MAX_AGE_MS })
+      .catch((error: unknown) => {
+        throw produce.explain(error);
+      });
   };
   const lookUp = async (topic: string) => {
     const metadata = await refresh([topic]);

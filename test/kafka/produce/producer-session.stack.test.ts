@@ -120,25 +120,34 @@ it('a record that was given up while its leader was looked up is never written',
   }
 });
 
-it('a client that has used up its quota is told so, and not that the brokers cannot be reached', async () => {
-  const clientId = `throttled-${randomUUID()}`;
-  const quotas = new Admin({ clientId: 'quotas', bootstrapBrokers: [...connection.brokers] });
-  const entities = [{ entityType: 'client-id', entityName: clientId }] as const;
-  const ops = [{ key: 'producer_byte_rate', value: 2_000, remove: false }] as const;
-  await quotas.alterClientQuotas({ entries: [{ entities: [...entities], ops: [...ops] }] });
-  const troubles: (string | null)[] = [];
-  const publisher = new Publisher({
-    openSession: (rotation) => openProducerSession(connection, { clientId, rotation, clock: systemClock }),
-    ...{ backlogBytes: 1_000_000, clock: systemClock },
-    observer: { ...UNOBSERVED, troubleChanged: (_, why) => troubles.push(why) },
-  });
-  try {
-    const [key, headers] = [Buffer.from('k'), new Map()];
-    for (let n = 0; n < 2; n++)
-      await publisher.publish({ topic, key, value: Buffer.alloc(30_000), headers }, 60_000);
-    const why = expect.stringMatching(/the brokers throttle this client: its quota .* is used up/);
-    expect(troubles).toEqual([why, null]);
-  } finally {
-    await Promise.all([publisher.stop(), quotas.close()]);
-  }
-});
+it.each([
+  ['at once', 0],
+  // Then it asks who leads the partition before.
+  ['seconds later', 2_600],
+])(
+  'a client that has used up its quota is told so when it sends %s, and not that the brokers cannot be reached',
+  async (_, ms) => {
+    const clientId = `throttled-${randomUUID()}`;
+    const quotas = new Admin({ clientId: 'quotas', bootstrapBrokers: [...connection.brokers] });
+    const entities = [{ entityType: 'client-id', entityName: clientId }] as const;
+    const ops = [{ key: 'producer_byte_rate', value: 2_000, remove: false }] as const;
+    await quotas.alterClientQuotas({ entries: [{ entities: [...entities], ops: [...ops] }] });
+    const troubles: (string | null)[] = [];
+    const publisher = new Publisher({
+      openSession: (rotation) => openProducerSession(connection, { clientId, rotation, clock: systemClock }),
+      ...{ backlogBytes: 1_000_000, clock: systemClock },
+      observer: { ...UNOBSERVED, troubleChanged: (_, why) => troubles.push(why) },
+    });
+    try {
+      const [key, headers] = [Buffer.from('k'), new Map()];
+      for (let n = 0; n < 2; n++) {
+        await publisher.publish({ topic, key, value: Buffer.alloc(60_000), headers }, 60_000);
+        if (n === 0) await systemClock.sleep(ms);
+      }
+      const why = expect.stringMatching(/the brokers throttle this client: its quota .* is used up/);
+      expect(troubles).toEqual([why, null]);
+    } finally {
+      await Promise.all([publisher.stop(), quotas.close()]);
+    }
+  },
+);
