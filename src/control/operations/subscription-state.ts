@@ -116,12 +116,13 @@ export function isCarriedOut({ command, subscriptions }: OperationContext): bool
 }
 
 /**
- * Notes before the call that a command has begun: it may have expired when it is resumed after a crash. It has not changed
- * the ref yet, and a replay never does: what others match by stays (`ifMatch`).
+ * Notes before the call that a command has begun: it may have expired when it is resumed after a crash, or removed what a creation
+ * has left. It has not changed the ref yet, and a replay never does: what others match by stays (`ifMatch`).
  */
 export async function noteBegin(context: OperationContext, record: SubscriptionRecord): Promise<void> {
   const { command, records, lease } = context;
-  if (command.expiresAt === null || hasBegun(context)) return;
+  const isNeeded = command.expiresAt !== null || record.state === 'REQUESTED';
+  if (!isNeeded || hasBegun(context)) return;
   await records.storeSubscription(command.ref, { ...record, begunBy: command.commandId }, lease);
 }
 

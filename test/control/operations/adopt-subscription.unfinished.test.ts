@@ -91,19 +91,18 @@ describe('an adoption that does not come to its end at once', () => {
     expect(await harness.run(adopt())).toMatchObject({ status: 'SUCCEEDED', subscriptionId: id });
   });
 
+  const soon = Date.now() + 60_000;
+  const idOf = ({ fixture }: ControlHarness) => join(fixture.dir, 'secrets/a/subscription-id');
   it.each([
-    ['its files are', ({ fixture }: ControlHarness) => fixture.forget('a')],
-    [
-      'its subscription-id is',
-      ({ fixture }: ControlHarness) => rmSync(join(fixture.dir, 'secrets/a/subscription-id')),
-    ],
+    ['its files are', soon, (harness: ControlHarness) => harness.fixture.forget('a')],
+    ['its subscription-id is', soon, (harness: ControlHarness) => rmSync(idOf(harness))],
+    ['its files are, and it never expires,', null, ({ fixture }: ControlHarness) => fixture.forget('a')],
   ])(
     'that has removed what a creation had left is not REJECTED where %s gone after a crash',
-    async (_, remove) => {
+    async (_, expiresAt, remove) => {
       await using harness = await openControlHarness();
       await createInPart(harness);
       await seedKnown(harness);
-      const expiresAt = Date.now() + 60_000;
       const record = harness.recordOf({ commandId: 'a-1', ...adopt({ expiresAt }) });
       harness.hooks.onWrite = () => {
         if (harness.state.get('a')?.begunBy === 'a-1') throw killed();
