@@ -61,5 +61,6 @@ export function openRegistry(settings: RegistrySettings, deps: TokenDeps): OpenR
     versions: (subject) => current().versions(subject),
     compatibility: (subject) => current().compatibility(subject),
     subjects: () => current().subjects(),
+    time: () => current().time(),
   };
 }

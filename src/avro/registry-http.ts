@@ -93,6 +93,8 @@ export async function headersFor({ tokens, headers = {} }: RegistryOptions): Pro
   return { ...AS_IT_IS, ...headers, ...(tokens && { authorization: `Bearer ${await tokens.get()}` }) };
 }
 
+type Answer = { readonly status: number; readonly body: string; readonly date: string | undefined };
+
 /**
  * One request that the registry's client does not have. Rejects as the client does: with an error that has the status.
  * @param path behind the registry's address
@@ -102,21 +104,31 @@ export async function callRegistry<T>(
   method: 'GET' | 'DELETE',
   path: string,
 ): Promise<T> {
+  const { status, body } = await askRegistry(options, method, path);
+  if (status >= 300)
+    throw Object.assign(new Error(`${method} ${path} - ${body}, status ${status}`), { status });
+  return JSON.parse(body) as T;
+}
+
+/** One request, whatever the registry answers to it. */
+export async function askRegistry(
+  options: RegistryOptions & { readonly agent: Agent },
+  method: 'GET' | 'DELETE',
+  path: string,
+): Promise<Answer> {
   const { url, auth, agent } = options;
   const headers = { accept: 'application/vnd.schemaregistry.v1+json', ...(await headersFor(options)) };
-  const { status, body } = await new Promise<{ status: number; body: string }>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     const send = url.startsWith('https:') ? httpsRequest : httpRequest;
     const credentials = auth && { auth: `${auth.username}:${auth.password}` };
     const request = send(url + path, { method, agent, headers, ...credentials }, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-      answer.once('end', () =>
-        resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
-      );
+      answer.once('end', () => {
+        const body = Buffer.concat(chunks).toString();
+        resolve({ status: answer.statusCode ?? 0, body, date: answer.headers.date });
+      });
     });
     request.once('error', reject).end();
   });
-  if (status >= 300)
-    throw Object.assign(new Error(`${method} ${path} - ${body}, status ${status}`), { status });
-  return JSON.parse(body) as T;
 }

@@ -8,6 +8,7 @@ import { moveOver } from './move-over.ts';
 import { type FoundSchema, writerTypeOf } from './record-codec.ts';
 import { classify, type RegistryFailure } from './registry-failure.ts';
 import {
+  askRegistry,
   boundedAgent,
   callRegistry,
   headersFor,
@@ -35,6 +36,8 @@ export type Registry = {
   /** The subject's rule, its own or the registry's; null where the registry does not say. */
   compatibility(subject: string): Promise<string | null>;
   subjects(): Promise<string[]>;
+  /** The registry's time in whole seconds, in ms since 1970, by the Date header of an answer, a refusal too; null where it has none. */
+  time(): Promise<number | null>;
 };
 
 export type RegisteredVersion = { readonly version: number; readonly schema: string };
@@ -148,6 +151,12 @@ export function createRegistry(options: RegistryOptions): Registry {
       }),
     subjects: () =>
       ask(async () => checked(((await Subject.all({})) as ApiResponse).data<string[]>(), Array.isArray)),
+    time: () =>
+      ask(async () => {
+        const { date = '' } = await askRegistry({ ...options, agent }, 'GET', '/subjects');
+        const time = Date.parse(date);
+        return Number.isNaN(time) ? null : time;
+      }),
   };
 }
 

@@ -8,7 +8,7 @@ import { openProvider } from '../../provider/open-provider.ts';
 import { createProviderApi } from '../../provider/provider-api.ts';
 import { checkProviderSettings, providerSettings } from '../../provider/settings.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { connectRegistry, loadConfig } from '../shell/connections.ts';
+import { type Config, connectRegistry, loadConfig } from '../shell/connections.ts';
 import { type Check, type Finding, failure, fault, ok, skipped, warning } from '../shell/finding.ts';
 import { allSchemas } from '../shell/schemas-and-topics.ts';
 import { describeError } from '../shell/shell.ts';
@@ -116,14 +116,11 @@ const MAX_SKEW_MS = 5_000;
 
 /** Compares the clock with the Date header of the registry, which has whole seconds. */
 export const checkClock: Check = async (shell) => {
-  const { registry } = loadConfig(shell, 'registry');
+  const config = loadConfig(shell, 'registry');
   const start = Date.now();
-  const response = await fetch(`${registry.url}/subjects`, { signal: AbortSignal.timeout(5_000) }).catch(
-    () => null,
-  );
-  await response?.body?.cancel();
-  const date = Date.parse(response?.headers.get('date') ?? '');
-  if (Number.isNaN(date)) return [skipped('clock', 'the registry sends no Date header')];
+  const date = await readTime(config).catch(() => undefined);
+  if (date === undefined) return [skipped('clock', 'the registry does not answer')];
+  if (date === null) return [skipped('clock', 'the registry sends no Date header')];
   const skew = Math.abs((start + Date.now()) / 2 - (date + 500));
   if (skew <= MAX_SKEW_MS) return [ok('clock', 'agrees with the registry')];
   return [
@@ -134,3 +131,6 @@ export const checkClock: Check = async (shell) => {
     ),
   ];
 };
+
+/** Why it cannot be asked is a finding of its own: see {@link checkRegistry}. */
+const readTime = async (config: Config<'registry'>) => connectRegistry(config).time();
