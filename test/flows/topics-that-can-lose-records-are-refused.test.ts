@@ -191,24 +191,45 @@ describe('while a process runs', () => {
   });
 });
 
-// The last one: a broker of the three is killed.
-it('a topic of somebody else that has no leader keeps nothing of Hookline from starting', async () => {
+// The last ones: a broker of the three is killed.
+describe('while the only broker that has a topic is down', () => {
   const topic = `somebody-else-${randomUUID()}`;
-  const [last] = stack.kafka?.nodes.slice(-1) ?? [];
-  await asAdmin(fixture.env, (admin) =>
-    createTopic(admin, { topic, replicaAssignment: [{ partition: 0, replicas: [3] }] }),
-  );
-  await last?.kill('SIGKILL');
-  const leader = () => asAdmin(fixture.env, (admin) => admin.fetchTopicMetadata({ topics: [topic] }));
-  await until('it has none', () => leader().then(() => false, isLeaderless), 60_000);
-  const { process } = await fixture.ingress();
-  expect((await cli(fixture.env, 'dlq', 'list')).exitCode).toBe(0);
-  const { exitCode, notes } = await cli(fixture.env, 'tail', topic);
-  expect([exitCode, notes]).toEqual([
-    1,
-    expect.stringContaining(`${topic}: one of its partitions has no leader`),
-  ]);
-  expect(await process.stop()).toBe(0);
-}, 120_000);
+  const prefix = `own-${randomUUID()}`;
+  const own = `${prefix}.probe`;
+  beforeAll(async () => {
+    const [last] = stack.kafka?.nodes.slice(-1) ?? [];
+    const onLast = { replicaAssignment: [{ partition: 0, replicas: [3] }] };
+    await asAdmin(fixture.env, async (admin) => {
+      for (const name of [topic, own]) await createTopic(admin, { topic: name, ...onLast });
+    });
+    await last?.kill('SIGKILL');
+    const leader = () => asAdmin(fixture.env, (admin) => admin.fetchTopicMetadata({ topics: [own] }));
+    await until('it has none', () => leader().then(() => false, isLeaderless), 60_000);
+  }, 90_000);
+
+  it('a topic of somebody else keeps nothing of Hookline from starting', async () => {
+    const { process } = await fixture.ingress();
+    expect((await cli(fixture.env, 'dlq', 'list')).exitCode).toBe(0);
+    const { exitCode, notes } = await cli(fixture.env, 'tail', topic);
+    expect([exitCode, notes]).toEqual([
+      1,
+      expect.stringContaining(`${topic}: one of its partitions has no leader`),
+    ]);
+    expect(await process.stop()).toBe(0);
+  }, 120_000);
+
+  it('doctor and topics plan name an own topic, and the broker to start', async () => {
+    const env = { ...fixture.env, TOPIC_PREFIX: prefix };
+    const found = await findings(env);
+    expect(found.find(({ check }) => check === `topic ${own}`)).toMatchObject({
+      state: 'FAULT',
+      finding: 'no leader for partition 0: nothing can be written there or read',
+      remedy: 'start broker 3, which has its records',
+    });
+    expect(found.find(({ check }) => check === 'brokers')).toMatchObject({ state: 'ok' });
+    const { out } = await cli(env, 'topics', 'plan', '--topic', own, '--json');
+    expect(JSON.parse(out)[0].remarks).toContain('no leader for partition 0');
+  }, 120_000);
+});
 
 const isLeaderless = ({ message }: Error) => message.startsWith('There is no leader');

@@ -21,7 +21,7 @@ export const checkKafka: Check = async (shell) => {
       const specs = topicsOf(config, { partitions: 6, replicationFactor: Math.min(3, brokers) });
       const plans = await planTopics(admin, specs, { allowDataLoss: false, minInsyncReplicas });
       const written = plans
-        .filter(({ action }) => action !== 'create')
+        .filter(({ action, leaderless }) => action !== 'create' && leaderless === null)
         .map(({ spec }) => spec.name)
         .filter((name) => !commandTopics.some((topic) => topic.name === name));
       const readings = await readSafety(admin, written);
@@ -65,9 +65,13 @@ async function assessGroup(
   return why === null ? [] : [fault('CONTROL_GROUP_ID', why, remedy)];
 }
 
-function assessTopic({ spec, action, changes, notes }: TopicPlan, safety?: SafetyAssessment): Finding {
+function assessTopic(
+  { spec, action, changes, notes, leaderless }: TopicPlan,
+  safety?: SafetyAssessment,
+): Finding {
   const check = `topic ${spec.name}`;
   if (action === 'create') return fault(check, 'does not exist', 'hookline topics apply');
+  if (leaderless !== null) return fault(check, leaderless.finding, leaderless.remedy);
   if (safety && safety.faults.length > 0)
     return fault(check, `TOPICS_UNSAFE: ${safety.faults.join('; ')}`, safety.remedies.join('; '));
   const differences = changes.map(

@@ -20,6 +20,8 @@ export type TopicPlan = TopicChanges & {
   /** Of a topic that exists; undefined where the brokers do not tell. */
   readonly partitions?: number | undefined;
   readonly replicas?: number | undefined;
+  /** Which partitions nobody can write to or read, and what to do; null where all have a leader. */
+  readonly leaderless: { readonly finding: string; readonly remedy: string } | null;
 };
 
 export async function countBrokers(admin: kafkajs.Admin): Promise<number> {
@@ -86,7 +88,8 @@ async function compareTopics(
   );
   const existing = specs.filter((spec) => !missing.has(spec.name)).map((spec) => spec.name);
   const configs = existing.length > 0 ? await describeConfigs(admin, existing) : new Map();
-  const metadata = existing.length > 0 ? (await admin.fetchTopicMetadata({ topics: existing })).topics : [];
+  // Of all topics: asked for these, the client would fail where one of their partitions has no leader, and name none.
+  const metadata = existing.length > 0 ? (await admin.fetchTopicMetadata()).topics : [];
   const cleanedOtherwise = specs.filter(
     ({ name, config }) =>
       !missing.has(name) && CLEANUP in config && configs.get(name)?.get(CLEANUP) !== config[CLEANUP],
@@ -105,6 +108,7 @@ async function compareTopics(
         changes: [],
         notes: [],
         kept: [],
+        leaderless: null,
       };
     const partitions = metadata.find((topic) => topic.name === spec.name)?.partitions ?? [];
     const replicas = Math.min(...partitions.map((partition) => partition.replicas.length));
@@ -112,15 +116,18 @@ async function compareTopics(
     const topic = { replicas, config, isEmpty: empty.has(spec.name) };
     const { changes, notes, isRefused, kept } = changesTo(spec, topic, options);
     const unsafe = unsafeNotes(config, changes, replicas, options);
+    const leaderless = leaderlessIn(partitions);
+    const stopped = leaderless === null ? [] : [`${leaderless.finding}: ${leaderless.remedy}`];
     return {
       spec,
       changes,
       isRefused,
       kept,
+      leaderless,
       ...(partitions.length > 0 && { partitions: partitions.length, replicas }),
       action: changes.length > 0 ? 'change' : 'none',
       differs: notes.length + unsafe.length > 0,
-      notes: [...notesOn(spec, partitions.length, replicas), ...unsafe, ...notes],
+      notes: [...stopped, ...notesOn(spec, partitions.length, replicas), ...unsafe, ...notes],
     };
   });
 }
@@ -135,9 +142,23 @@ async function emptyOnes(admin: kafkajs.Admin, names: readonly string[]): Promis
   return empty;
 }
 
+/** Of a partition without a leader the brokers tell which replica was in sync last: another one lacks records. */
+function leaderlessIn(partitions: readonly kafkajs.PartitionMetadata[]): TopicPlan['leaderless'] {
+  const without = partitions.filter(({ leader }) => leader < 0);
+  if (without.length === 0) return null;
+  const ids = without.map(({ partitionId }) => partitionId).sort((a, b) => a - b);
+  const holders = without.flatMap(({ isr, replicas }) => (isr.length > 0 ? isr : replicas));
+  const brokers = [...new Set(holders)].sort((a, b) => a - b).join(', ');
+  return {
+    finding: `no leader for partition ${ids.join(', ')}: nothing can be written there or read`,
+    remedy: `start broker ${brokers}, which has its records`,
+  };
+}
+
 function notesOn(spec: TopicSpec, partitions: number, replicas: number): string[] {
   const notes: string[] = [];
-  if (partitions !== spec.partitions) {
+  // A topic that was just created may have none yet.
+  if (partitions > 0 && partitions !== spec.partitions) {
     notes.push(
       `has ${partitions} partitions, not ${spec.partitions}: changing it would move keys, so it stays`,
     );

@@ -11,7 +11,7 @@ const PLAN: TopicPlan = {
     config: { [SETTING]: 'LogAppendTime', 'retention.ms': '5' },
   },
   ...{ action: 'change', changes: [{ setting: SETTING, is: 'CreateTime', wanted: 'LogAppendTime' }] },
-  ...{ notes: [], kept: [], isRefused: false, differs: false },
+  ...{ notes: [], kept: [], isRefused: false, differs: false, leaderless: null },
 };
 
 /** Brokers that answer every change with this error, as the client words it. */
