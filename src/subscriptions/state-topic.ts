@@ -35,6 +35,8 @@ export type SubscriptionTableDeps = Pick<RecordTakerDeps, 'onUnreadable' | 'onAw
   readonly topic: string;
   readonly clock: Clock;
   readonly read: RecordReader;
+  /** Ends the wait for brokers that do not answer, until the topic is open. */
+  readonly opening?: AbortSignal;
   /** Reading was interrupted; it starts again. */
   readonly onBrokenOff: (error: Error) => void;
   /** The topic was deleted and created anew. What is known of it stays. */
@@ -90,6 +92,7 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
   const follower = await followTopic({
     openTopic: noteTopicId,
     topic,
+    opening: deps.opening,
     onRecord,
     onBrokenOff,
     onRewound,

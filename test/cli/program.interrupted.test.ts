@@ -1,6 +1,11 @@
 import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { expect, it } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { Spool } from '../../src/spool/spool.ts';
 import { cliUntil } from '../support/cli.ts';
 import { RunningProcess } from '../support/running-process.ts';
 import { serve } from '../support/serve.ts';
@@ -22,6 +27,22 @@ async function silentBrokers(onAsked: () => void) {
   };
 }
 
+const dir = mkdtempSync(join(tmpdir(), 'hookline-interrupted-'));
+afterAll(() => {
+  rmSync(dir, { recursive: true });
+  vi.unstubAllEnvs();
+});
+mkdirSync(join(dir, 'hookline-probe'));
+for (const name of ['subscription-id', 'signing-secret'])
+  writeFileSync(join(dir, 'hookline-probe', name), 'a'.repeat(36));
+const file = join(dir, 'subscriptions.yaml');
+writeFileSync(file, 'subscriptions:\n  ledger-eu:\n    events: [payment-status]\n');
+const spool = join(dir, 'spool');
+const opened = { clock: systemClock, dir: spool, maxBytes: 1e9, sealingKeys: undefined, onDeath() {} };
+await (await Spool.open(opened)).close();
+const argsOf = (line: string, url = '') =>
+  line.replace('SPOOL', spool).replace('FILE', file).replace('URL', url).split(' ');
+
 it.each([
   'tail commands',
   'tail commands --from-beginning',
@@ -34,17 +55,55 @@ it.each([
   'dlq redrive',
   'dlq redrive --dry-run',
   'dlq dismiss --reason known',
+  'verify',
+  'spool drain --dir SPOOL',
 ])('hookline %s ends at Ctrl-C while the brokers answer nothing, exit code 1', async (line) => {
   const asked = new AbortController();
   await using brokers = await silentBrokers(() => asked.abort(new Error('interrupted')));
   await using registry = await serve((_, reply) => reply.end('{"id":1,"version":1}'));
-  const env = { KAFKA_BROKERS: brokers.address, SCHEMA_REGISTRY_URL: registry.url };
-  const ended = cliUntil(asked.signal, env, ...line.split(' '));
-  await Promise.race([once(asked.signal, 'abort'), ended]);
+  const env = { KAFKA_BROKERS: brokers.address, SCHEMA_REGISTRY_URL: registry.url, SECRETS_DIR: dir };
+  const ended = cliUntil(asked.signal, env, ...argsOf(line));
+  await endsSoon(asked.signal, ended);
+});
+
+async function endsSoon(interrupted: AbortSignal, ended: ReturnType<typeof cliUntil>, code = 1) {
+  await Promise.race([once(interrupted, 'abort'), ended]);
   const begin = performance.now();
   const { exitCode, out, notes } = await ended;
-  expect([exitCode, out, notes]).toEqual([1, '', 'hookline: interrupted']);
+  expect([exitCode, out, notes]).toEqual([code, '', 'hookline: interrupted']);
   expect(performance.now() - begin).toBeLessThan(3_000);
+}
+
+it('hookline bodies check ends so too, and says that it could not check', async () => {
+  const asked = new AbortController();
+  await using brokers = await silentBrokers(() => asked.abort(new Error('interrupted')));
+  await using registry = await serve((_, reply) => reply.end('{"id":1,"version":1}'));
+  await using store = await serve((_, reply) =>
+    reply.end('<ListBucketResult><Name>bodies</Name><KeyCount>0</KeyCount></ListBucketResult>'),
+  );
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'key');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
+  const env = {
+    ...{ KAFKA_BROKERS: brokers.address, SCHEMA_REGISTRY_URL: registry.url },
+    ...{ BODY_STORE: 's3://bodies/p', BODY_STORE_ENDPOINT: store.url, BODY_STORE_REGION: 'eu-west-1' },
+  };
+  await endsSoon(asked.signal, cliUntil(asked.signal, env, 'bodies', 'check'), 3);
+});
+
+it.each([
+  'schemas check',
+  'schemas push',
+  'schemas diff',
+  'command subscription.list --wait',
+  'subscriptions plan --file FILE',
+  'spool drain --dir SPOOL',
+  'keys status --ingress URL',
+])('hookline %s ends at Ctrl-C while the schema registry, or ingress, does not answer', async (line) => {
+  const asked = new AbortController();
+  await using registry = await serve(() => asked.abort(new Error('interrupted')));
+  const env = { KAFKA_BROKERS: '127.0.0.1:9', SCHEMA_REGISTRY_URL: registry.url, SECRETS_DIR: dir };
+  const args = argsOf(line, registry.url);
+  await endsSoon(asked.signal, cliUntil(asked.signal, env, ...args));
 });
 
 it.each(['SIGINT', 'SIGTERM'] as const)('as a process too, at %s', async (signal) => {

@@ -3,6 +3,7 @@ import { ConfigError } from '../../config/env.ts';
 import { UsageError } from '../../core/errors.ts';
 import type { BodyStore } from '../../object-store/body-store.ts';
 import { systemClock } from '../../runtime/clock.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import { CLI_GROUPS, connectBodyStore, loadConfig } from '../shell/connections.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { describeError, type ExitCode, type Run, type Shell } from '../shell/shell.ts';
@@ -48,7 +49,7 @@ async function compare(shell: Shell, { verify = false, json = false }: Options):
     // Before Kafka is read: an object that is stored after its listing is no orphan, and one without a record is not in it.
     const startedAt = systemClock.wall();
     const listing = await listObjects(bodies, signal);
-    const { references, topics, missing } = await readReferences(shell, config, unread);
+    const { references, topics, missing } = await orAborted(readReferences(shell, config, unread), signal);
     const comparison = await compareObjects(references, { bodies, listing, verify, unchecked, signal });
     printRows(shell, json, comparison.rows);
     const incomplete = incompletenessOf(comparison, {

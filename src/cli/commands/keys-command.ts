@@ -6,6 +6,7 @@ import { readProcess } from '../../monitoring/read-process.ts';
 import { adminAddressesOf } from '../../runtime/admin-addresses.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { createHttp, type Http } from '../../runtime/http-client.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { describeError, type ExitCode, type Run, type Shell } from '../shell/shell.ts';
@@ -36,9 +37,8 @@ export function addKeysCommand(program: Command, shell: Shell, run: Run): void {
 
 async function status(shell: Shell, { ingress = [DEFAULT_INGRESS], ref, json }: Options): Promise<ExitCode> {
   const http = createHttp({ tls: {}, files: UNOBSERVED_FILES, clock: systemClock });
-  const stop = () => void http.stop();
-  shell.signal.addEventListener('abort', stop);
-  const lives = await readIngress(ingress, { http, addressesOf: adminAddressesOf }).finally(stop);
+  const reading = readIngress(ingress, { http, addressesOf: adminAddressesOf });
+  const lives = await orAborted(reading, shell.signal).finally(() => http.stop());
   const samples = lives.flat();
   const rows = keyRows(samples).filter((row) => ref === undefined || row.ref === ref);
   printRows(shell, json === true, rows);

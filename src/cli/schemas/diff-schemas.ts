@@ -4,6 +4,7 @@ import { type Incompatibility, incompatibilities } from '../../avro/compatibilit
 import { parseSchemaFile } from '../../avro/record-codec.ts';
 import { UsageError } from '../../core/errors.ts';
 import { subjectOf, topicName } from '../../core/names.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import { connectRegistry, loadConfig } from '../shell/connections.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { allSchemas } from '../shell/schemas-and-topics.ts';
@@ -41,7 +42,8 @@ export async function diffSchemas(
 ): Promise<ExitCode> {
   if ((before === undefined) !== (after === undefined))
     throw new UsageError('give two schema files, the old one first, or none.');
-  const subjects = before && after ? [filePair(before, after)] : await registeredSubjects(shell);
+  const subjects =
+    before && after ? [filePair(before, after)] : await orAborted(registeredSubjects(shell), shell.signal);
   const rows = subjects.flatMap(rowsOf);
   const compared = subjects.filter(({ versions }) => versions.length > 0).length;
   if (rows.length > 0 || json) printRows(shell, json, rows);

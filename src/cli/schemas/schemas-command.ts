@@ -3,6 +3,7 @@ import { fieldsWithoutDefault } from '../../avro/avro-schema.ts';
 import type { Registry } from '../../avro/registry.ts';
 import { hasCode, UsageError } from '../../core/errors.ts';
 import { subjectOf, topicName } from '../../core/names.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import { connectRegistry, loadConfig } from '../shell/connections.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { allSchemas } from '../shell/schemas-and-topics.ts';
@@ -67,7 +68,7 @@ type Outcome = { ok: boolean; state: string; id?: number };
 async function checkOrPush(
   shell: Shell,
   handle: (registry: Registry, subject: string, schema: string) => Promise<Outcome>,
-  options: Options,
+  options: PushOptions,
 ): Promise<ExitCode> {
   const config = loadConfig(shell, 'topics', 'registry', 'schemas');
   const registry = connectRegistry(config);
@@ -75,8 +76,12 @@ async function checkOrPush(
   let allOk = true;
   for (const { file, topic, codec } of allSchemas(config)) {
     const subject = subjectOf(topicName(config.topics.prefix, topic));
-    const refused = await refuseWithoutDefault(registry, subject, codec.schema);
-    const { ok, ...finding } = refused ?? (await handle(registry, subject, codec.schema));
+    const handled = async () =>
+      (await refuseWithoutDefault(registry, subject, codec.schema)) ??
+      handle(registry, subject, codec.schema);
+    shell.signal.throwIfAborted();
+    // A subject that moves over has no rule meanwhile: it is not left so.
+    const { ok, ...finding } = await (options.major ? handled() : orAborted(handled(), shell.signal));
     rows.push({ file, subject, ...finding });
     allOk &&= ok;
   }

@@ -21,6 +21,7 @@ import type { BodyStore } from '../../object-store/body-store.ts';
 import { openBodyStore } from '../../object-store/open-body-store.ts';
 import { bodyStoreSettings, checkBodyStoreSettings } from '../../object-store/settings.ts';
 import { systemClock } from '../../runtime/clock.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import type { Shell } from './shell.ts';
 
 /** Groups of environment variables; the same ones as those of the processes. */
@@ -117,8 +118,13 @@ export const connectRedelivery = async (
 ): Promise<Redelivery> => {
   const bodies = await connectBodyStore(config);
   const registry = connectRegistry(config);
-  return openRedelivery({ config, kafka, note, signal, registry, bodies, ...options }).catch((error) => {
-    bodies?.close();
+  const opening = openRedelivery({ config, kafka, note, signal, registry, bodies, ...options });
+  return orAborted(opening, signal).catch((error) => {
+    // What opens after an abort is nobody's.
+    opening.then(
+      (late) => late.stop(),
+      () => bodies?.close(),
+    );
     throw error;
   });
 };

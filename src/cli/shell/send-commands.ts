@@ -28,7 +28,7 @@ export async function awaitResults(
   config: CliConfig,
   { kafka, again }: { readonly kafka: KafkaAccess; readonly again: string },
 ): Promise<AwaitedResults> {
-  const read = await ownRecordReader(config, 'result');
+  const read = await orAborted(ownRecordReader(config, 'result'), shell.signal);
   const waiting = new Map<string, PromiseWithResolvers<Answer>>();
   const topic = topicName(config.topics.prefix, OWN_TOPICS.results);
   const reading = watchReadErrors(shell, topic);

@@ -1,6 +1,7 @@
 import type { ListedDrift } from '../../core/command.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import { readSubscriptionTable } from '../../subscriptions/state-topic.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { ownRecordReader, watchReadErrors } from '../shell/read-own-topics.ts';
@@ -21,7 +22,8 @@ export async function readRecords(
     openTopic: kafka.openTopic,
     clock: kafka.clock,
     topic,
-    read: await ownRecordReader(config, 'subscription'),
+    opening: shell.signal,
+    read: await orAborted(ownRecordReader(config, 'subscription'), shell.signal),
     onBrokenOff: reading.onError,
     onUnreadable: note,
     onAwaited: note,

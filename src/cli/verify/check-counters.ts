@@ -24,20 +24,17 @@ export type CounterReport = {
   readonly processes: readonly LifeCounts[];
 };
 
-type Deps = { readonly config: CliConfig; readonly kafka: KafkaAccess; readonly signal: AbortSignal };
+type Deps = { readonly config: CliConfig; readonly kafka: KafkaAccess };
 
 /** Checks that everything acknowledged was written, by the counters of ingress and by what the topics hold. */
 export async function checkCounters(source: CounterSource, deps: Deps): Promise<CounterReport> {
   const http = createHttp({ tls: {}, files: UNOBSERVED_FILES, clock: deps.kafka.clock });
-  const stop = () => void http.stop();
-  deps.signal.addEventListener('abort', stop);
   let read: LivesRead;
   try {
     read = await readLives(source, http, deps);
   } catch (error) {
     return { findings: [notCompared(describeError(error))], processes: [] };
   } finally {
-    deps.signal.removeEventListener('abort', stop);
     await http.stop();
   }
   const processes = read.lives.map(countLife);

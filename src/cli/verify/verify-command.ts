@@ -4,6 +4,7 @@ import { misspeltHints } from '../../config/misspelt.ts';
 import { UsageError } from '../../core/errors.ts';
 import { isoOf } from '../../core/instant.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { orAborted } from '../../runtime/or-aborted.ts';
 import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
 import { type Finding, skipped } from '../shell/finding.ts';
 import { collect, instant, secondsAsMs } from '../shell/option-values.ts';
@@ -58,15 +59,17 @@ async function verify(shell: Shell, options: Options): Promise<ExitCode> {
   const source = sourceOf(settings, options, clock);
   const probe = makeProbe(key, clock);
   const watch = watchForProbe(config, kafka, probe);
-  const stop = () => void watch.stop();
-  shell.signal.addEventListener('abort', stop);
-  try {
+  const look = async () => {
     await watch.reading(Math.min(timeoutMs, READING_MS));
     const sentAt = clock.now();
     const answer = await sendProbe(probe, settings, { clock, timeoutMs });
     const seen = answer.fault === null ? await watch.seen(timeoutMs) : null;
     const recordSeconds = seen && (seen.seenAt - sentAt) / 1_000;
-    const counters = source && (await checkCounters(source, { config, kafka, signal: shell.signal }));
+    const counters = source && (await checkCounters(source, { config, kafka }));
+    return { answer, seen, recordSeconds, counters };
+  };
+  try {
+    const { answer, seen, recordSeconds, counters } = await orAborted(look(), shell.signal);
     const findings = [
       judgeAcknowledgement(answer),
       judgeRecord(answer, seen, { recordSeconds, timeoutMs, trouble: watch.trouble() }),
@@ -76,7 +79,6 @@ async function verify(shell: Shell, options: Options): Promise<ExitCode> {
     await report(shell, options, { exitCode, findings, probe, answer, seen, recordSeconds, counters, clock });
     return exitCode;
   } finally {
-    shell.signal.removeEventListener('abort', stop);
     await watch.stop();
   }
 }

@@ -99,10 +99,10 @@ export class GroupConsumer {
    * of its leaving. kafkajs forgets connections when it starts again and when the group's coordinator changes: none is left
    * open.
    */
-  async leave(): Promise<void> {
+  async leave(withinMs = LEAVE_MS): Promise<void> {
     this.#hasEnded = true;
     const left = this.client.disconnect().catch(() => {});
-    await Promise.race([left, this.#clock.sleep(LEAVE_MS, { ref: false })]);
+    await Promise.race([left, this.#clock.sleep(withinMs, { ref: false })]);
     this.client.cut?.();
   }
 }

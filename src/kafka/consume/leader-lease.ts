@@ -23,6 +23,8 @@ export type LeaderLeaseDeps = {
 };
 
 const SESSION_MS = 10_000;
+/** Somebody waits for its end, and brokers that are not told of it give the lease to another one when the session has ended. */
+const LEAVE_MS = 2_000;
 /** How long brokers may take that have just started, or have just lost the one that kept the group. */
 const READY_WITHIN_MS = 20_000;
 const AGAIN: Backoff = { firstMs: 500, factor: 1, maxMs: 500 };
@@ -84,7 +86,7 @@ async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {
       lost.signal.addEventListener('abort', () => watch.cancel(), { once: true });
       const release = () => {
         watch.cancel();
-        return consumer.leave();
+        return consumer.leave(LEAVE_MS);
       };
       const { signal } = lost;
       const check = () => {
@@ -95,10 +97,10 @@ async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {
     }
     const { members } = await client.describeGroup();
     const leader = members.find(({ memberId }) => memberId === leaderId);
-    await consumer.leave();
+    await consumer.leave(LEAVE_MS);
     return { holder: leader?.clientHost.replace(/^\//, '') ?? 'another process' };
   } catch (error) {
-    await consumer.leave();
+    await consumer.leave(LEAVE_MS);
     throw error;
   }
 }

@@ -69,6 +69,23 @@ describe('a lease that the leader of a group holds', () => {
     expect(consumers()).toBe(3);
   });
 
+  it('is given up after two seconds where the brokers are not told of it', async () => {
+    const { kafka } = scriptedClient([]);
+    const { consumer } = kafka;
+    kafka.consumer = (config) =>
+      Object.assign(consumer(config), { disconnect: () => new Promise<void>(() => {}) });
+    const time = manualClock();
+    const lease = await acquireHeld(kafka, time);
+    let hasEnded = false;
+    const released = lease.release().then(() => {
+      hasEnded = true;
+    });
+    await time.advance(1_999);
+    expect(hasEnded).toBe(false);
+    await time.advance(1);
+    await released;
+  });
+
   it('is asked for no more when the process stops meanwhile', async () => {
     const stopping = new AbortController();
     const { kafka, consumers } = scriptedClient(Array.from({ length: 10 }, loading));
