@@ -33,7 +33,7 @@ export class BodyUnopened extends Error {
 export class WouldBeReadable extends Error {
   constructor(at: string) {
     super(
-      `its body is sealed, and by the schemas that are read now its message would be readable in Kafka: set SCHEMAS_DIR to the schemas that ingress had, or dismiss it (hookline dlq dismiss --filter at=${at})`,
+      `its body is sealed, and by the schemas that are read now its message would be readable in Kafka: set SCHEMAS_DIR to the schemas that ingress had, or dismiss it (hookline dlq dismiss --filter at=${at} --reason WHY)`,
     );
   }
 }

@@ -114,7 +114,7 @@ async function publishAgain(
 
 /** It ends each run: what can never be read again is for the operator to dismiss. */
 function unreadNow({ at }: DeadLetter, error: Error): Error {
-  const remedy = `where it can never be read again, dismiss it (hookline dlq dismiss --filter at=${at})`;
+  const remedy = `where it can never be read again, dismiss it (hookline dlq dismiss --filter at=${at} --reason WHY)`;
   if (!(error instanceof HooklineError)) return new Error(`${error.message}; ${remedy}`);
   return new HooklineError(error.code, error.detail, { cause: error, remedy: joined(error.remedy, remedy) });
 }

@@ -135,7 +135,9 @@ it('a redrive stores all events before one that cannot be read now, and says how
   const outcomes = await run([...content.keys()].map((at, n) => received(at, 1_000 * n)));
   expect(outcomes['0:20']).toBe('failed');
   expect(stored).toEqual(bodies.map(([at]) => at));
-  expect(messages).toEqual([expect.stringContaining('dismiss it (hookline dlq dismiss --filter at=0:20)')]);
+  expect(messages).toEqual([
+    expect.stringContaining('dismiss it (hookline dlq dismiss --filter at=0:20 --reason WHY)'),
+  ]);
 });
 
 it('a redrive stores events behind one that nobody can redrive: it cannot wait for that', async () => {

@@ -116,7 +116,7 @@ describe('a dead-letter record that is redriven', () => {
       ...{ outcome: 'failed', code, topics: [] },
     });
     expect(failed.message).toContain(why.message);
-    expect(failed.message).toContain('hookline dlq dismiss --filter at=0:7');
+    expect(failed.message).toContain('(hookline dlq dismiss --filter at=0:7 --reason WHY)');
   });
 
   it('is published nowhere in a dry run, which says what would become of it', async () => {

@@ -3,6 +3,7 @@ import { isWritten } from '../../config/command-topics.ts';
 import { HooklineError, hasCode, UsageError } from '../../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import { type KafkaAccess, UNOBSERVED } from '../../kafka/open-kafka.ts';
 import { Publisher } from '../../kafka/produce/publisher.ts';
@@ -79,7 +80,7 @@ export async function awaitResults(
 }
 
 const howToSee = (commandId: string) =>
-  `"hookline tail ${OWN_TOPICS.results} --from-beginning --key ${commandId} --limit 1" shows its result`;
+  `"hookline tail ${OWN_TOPICS.results} --from-beginning --key ${shellWord(commandId)} --limit 1" shows its result`;
 
 /**
  * Refuses a topic that Hookline writes itself: what reads events, or the state, would find a command there.

@@ -1,14 +1,8 @@
 import { commandSchemasIn } from '../../avro/schema-files.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address, formValue, type Html, html } from '../page/html.ts';
-import {
-  definePage,
-  type LiveUpdate,
-  type Page,
-  PageError,
-  type PageRequest,
-  shellWord,
-} from '../page/page.ts';
+import { definePage, type LiveUpdate, type Page, PageError, type PageRequest } from '../page/page.ts';
 import { time } from '../page/parts.ts';
 import type { HeldResult } from '../results/held-results.ts';
 import type { ResultLog } from '../results/result-log.ts';

@@ -1,6 +1,7 @@
 import { isoOf } from '../../core/instant.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { parsePosition, positionText } from '../../core/record.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { newId } from '../../crypto/ids.ts';
 import type { DeadLetter } from '../../dead-letters/dead-letters.ts';
 import { causeOf, describeDeadLetter } from '../../dead-letters/describe-dead-letter.ts';
@@ -14,7 +15,6 @@ import {
   type Page,
   PageError,
   type PageRequest,
-  shellWord,
   untilGone,
 } from '../page/page.ts';
 import { DeadLetterBook } from './dead-letter-book.ts';

@@ -1,5 +1,6 @@
+import { shellWord } from '../../core/shell-word.ts';
 import { type DeadLetterFilter, parseFilter } from '../../dead-letters/filter.ts';
-import { type Fields, orPageError, PageError, shellWord, textOf } from '../page/page.ts';
+import { type Fields, orPageError, PageError, textOf } from '../page/page.ts';
 
 /** Conditions that an address or a form can have, under the names that `--filter` has. */
 export const CONDITIONS = ['stage', 'code', 'ref', 'topic', 'id', 'at', 'state', 'since', 'until'] as const;

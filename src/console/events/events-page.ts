@@ -3,6 +3,7 @@ import { topicsToSearch } from '../../cli/inspect/search-topics.ts';
 import type { Mask } from '../../cli/shell/mask.ts';
 import { topicName } from '../../core/names.ts';
 import { type IncomingRecord, parsePosition, positionText } from '../../core/record.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { boundedTopics } from '../index/bounded-kafka.ts';
 import { OpenTopics } from '../index/open-topics.ts';
 import type { Turns } from '../index/turns.ts';
@@ -13,7 +14,6 @@ import {
   type Page,
   PageError,
   type PageRequest,
-  shellWord,
   untilGone,
 } from '../page/page.ts';
 import { createReveal, isRevealing } from '../page/reveal.ts';

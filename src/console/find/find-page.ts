@@ -1,5 +1,6 @@
 import { createWriterReader } from '../../avro/record-reader.ts';
 import { positionText } from '../../core/record.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { pause } from '../../runtime/clock.ts';
 import type { Turns } from '../index/turns.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
@@ -11,7 +12,6 @@ import {
   type Page,
   PageError,
   type PageRequest,
-  shellWord,
   textOf,
 } from '../page/page.ts';
 import { createReveal, hiddenWord, isRevealing } from '../page/reveal.ts';

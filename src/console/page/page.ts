@@ -149,10 +149,6 @@ export function flagOf(fields: Fields, name: string): boolean {
   throw new PageError(400, `${name} must be true or false.`);
 }
 
-/** A value as a word of a POSIX shell. */
-export const shellWord = (value: string): string =>
-  /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
-
 /** Resolves when the reader of an open page has gone. */
 export const untilGone = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

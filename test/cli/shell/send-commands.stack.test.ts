@@ -27,7 +27,7 @@ it.each([
   ['ends without one', '1', /^hookline: no result within 1 s: .*do not send it again: /m],
   ['is interrupted', '60', /^hookline: interrupted; a command that was sent is still executed: /m],
 ])('a wait for a result that %s says how to see it, and sends nothing again', async (_, seconds, says) => {
-  const id = `c-${seconds}`;
+  const id = `c'${seconds}`;
   const wait = ['command', 'subscription.list', '--command-id', id, '--wait', '--timeout', seconds];
   const interrupt = new AbortController();
   const ended = cliUntil(interrupt.signal, fixture.env, ...wait);
@@ -36,7 +36,7 @@ it.each([
   const { exitCode, notes } = await ended;
   expect([exitCode, notes]).toEqual([1, expect.stringMatching(says)]);
   expect(notes).toContain(
-    `"hookline tail command-results --from-beginning --key ${id} --limit 1" shows its result`,
+    `"hookline tail command-results --from-beginning --key 'c'\\''${seconds}' --limit 1" shows its result`,
   );
   expect(await sentAs(id)).toBe(1);
 });
