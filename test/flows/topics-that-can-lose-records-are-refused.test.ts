@@ -224,7 +224,7 @@ describe('while the only broker that has a topic is down', () => {
     expect(found.find(({ check }) => check === `topic ${own}`)).toMatchObject({
       state: 'FAULT',
       finding: 'no leader for partition 0: nothing can be written there or read',
-      remedy: 'start broker 3, which has its records',
+      remedy: 'start what has its records: broker 3',
     });
     expect(found.find(({ check }) => check === 'brokers')).toMatchObject({ state: 'ok' });
     const { out } = await cli(env, 'topics', 'plan', '--topic', own, '--json');

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import { describeConfigs, missingTopics } from './describe-topics.ts';
+import { type Leaderless, leaderlessIn } from './leaderless.ts';
 import { allowedRecordBytes, answerIn, isRefusal } from './record-limit.ts';
 import { assessSafety } from './topic-safety.ts';
 import { type ChangeOptions, changesTo, type TopicChanges, type TopicSpec } from './topic-specs.ts';
@@ -20,8 +21,8 @@ export type TopicPlan = TopicChanges & {
   /** Of a topic that exists; undefined where the brokers do not tell. */
   readonly partitions?: number | undefined;
   readonly replicas?: number | undefined;
-  /** Which partitions nobody can write to or read, and what to do; null where all have a leader. */
-  readonly leaderless: { readonly finding: string; readonly remedy: string } | null;
+  /** null where all partitions have a leader */
+  readonly leaderless: Leaderless | null;
 };
 
 export async function countBrokers(admin: kafkajs.Admin): Promise<number> {
@@ -140,19 +141,6 @@ async function emptyOnes(admin: kafkajs.Admin, names: readonly string[]): Promis
     if (offsets.length > 0 && offsets.every(({ low, high }) => low === high)) empty.add(name);
   }
   return empty;
-}
-
-/** Of a partition without a leader the brokers tell which replica was in sync last: another one lacks records. */
-function leaderlessIn(partitions: readonly kafkajs.PartitionMetadata[]): TopicPlan['leaderless'] {
-  const without = partitions.filter(({ leader }) => leader < 0);
-  if (without.length === 0) return null;
-  const ids = without.map(({ partitionId }) => partitionId).sort((a, b) => a - b);
-  const holders = without.flatMap(({ isr, replicas }) => (isr.length > 0 ? isr : replicas));
-  const brokers = [...new Set(holders)].sort((a, b) => a - b).join(', ');
-  return {
-    finding: `no leader for partition ${ids.join(', ')}: nothing can be written there or read`,
-    remedy: `start broker ${brokers}, which has its records`,
-  };
 }
 
 function notesOn(spec: TopicSpec, partitions: number, replicas: number): string[] {
