@@ -4,6 +4,8 @@ const HEADER_BYTES = 32;
 /** Of the header, the bytes that its checksum covers. */
 const SUMMED_BYTES = 24;
 const FRAME_HEADER_BYTES = 24;
+/** Of it, those up to the end of the salts; checksums follow. */
+const SALTED_BYTES = 16;
 /** What a disk writes as a whole. */
 const SECTOR_BYTES = 512;
 /** The lowest bit says in which order the checksums read their words. */
@@ -75,7 +77,7 @@ function examineFrames(file: number, header: Buffer): ExaminedLog {
     const isWhole = isOurs && summed[0] === sums[0] && summed[1] === sums[1];
     if (!isBad) {
       isBad = !isWhole;
-      if (isBad) isOver = isOurs && isInOneSector(at) && isCommit(frame);
+      if (isBad) isOver = isOurs && isMarkTrue(at) && isCommit(frame);
       else if (isCommit(frame)) end = at + frame.length;
     } else if (isWhole) {
       if (isOver) return { state: 'damaged', end };
@@ -88,8 +90,11 @@ function examineFrames(file: number, header: Buffer): ExaminedLog {
 /** The last frame of a transaction has the size of the database. */
 const isCommit = (frame: Buffer): boolean => frame.readUInt32BE(4) !== 0;
 
-/** Of a header in two sectors the disk may have the second one, with the salts, and of the first one what lay there before. */
-const isInOneSector = (at: number): boolean => at % SECTOR_BYTES <= SECTOR_BYTES - FRAME_HEADER_BYTES;
+/**
+ * Whether a header with our salts has its own mark of a transaction's end. Where that is in the sector before the salts, the disk
+ * may have the second one, and of the first one what lay there before.
+ */
+const isMarkTrue = (at: number): boolean => at % SECTOR_BYTES <= SECTOR_BYTES - SALTED_BYTES;
 
 type Sums = [number, number];
 

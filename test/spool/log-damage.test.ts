@@ -91,6 +91,17 @@ describe('the log of a spool', () => {
     expect(await opened(log)).toEqual({ rows: 0, isDamaged: false, isKept: false });
   });
 
+  it('is damaged where only one transaction follows, if the salts are in the sector of the mark of the end', async () => {
+    const log = await killed({ rows: 70 });
+    const at = HEADER_BYTES + 62 * FRAME_BYTES;
+    truncateSync(log, at + 2 * FRAME_BYTES);
+    const bytes = readFileSync(log);
+    const isCommit = (frame: number) => bytes.readUInt32BE(frame + 4) !== 0;
+    expect([at % 512, isCommit(at), isCommit(at + FRAME_BYTES)]).toEqual([496, true, true]);
+    flipBit(log, at + 1_000);
+    expect(await opened(log)).toMatchObject({ isDamaged: true, isKept: true });
+  });
+
   it.each([0.2, 0.5, 0.8])('that is damaged at %d of its length says so, and is kept', async (where) => {
     const log = await killed();
     const bytes = readFileSync(log);
