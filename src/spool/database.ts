@@ -199,8 +199,10 @@ export class Reserve {
  * Leaves a file without rows as a new one: an older Hookline opens it then, after a rollback. What fails here leaves the file as
  * it is, as it is closed afterwards.
  */
-export function clearFormat(db: DatabaseSync): void {
+export function clearFormat(db: DatabaseSync, reserve: Reserve): void {
   try {
+    // The next start writes the table again, also on a volume that others have filled by then.
+    if (!reserve.isTaken) reserve.take();
     db.exec('BEGIN IMMEDIATE');
     if (db.prepare('SELECT 1 FROM deliveries LIMIT 1').get() === undefined) db.exec(DROP_SQL);
     db.exec('COMMIT');

@@ -209,7 +209,7 @@ export class SpoolFile {
 
   /** @param isLast whether the owner of the folder ends, too, and what opens the file next may be an older Hookline */
   close(isLast = false): void {
-    if (isLast && this.#rows === 0) clearFormat(this.#db);
+    if (isLast && this.#rows === 0) clearFormat(this.#db, this.#reserve);
     this.#db.close();
   }
 

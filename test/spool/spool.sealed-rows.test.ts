@@ -1,11 +1,21 @@
 import { createCipheriv, createHash, hkdfSync } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseSealingKeys } from '../../src/crypto/sealing.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { RESERVE_BYTES, RESERVE_NAME } from '../../src/spool/database.ts';
 import { Spool } from '../../src/spool/spool.ts';
 import { verified } from '../support/delivery-parts.ts';
 import { until } from '../support/until.ts';
@@ -204,6 +214,18 @@ describe('a spool with a sealing key', () => {
       expect((await read(keys)).rows).toEqual([1]);
     },
   );
+
+  it('leaves such a file only beside the reserve, with which the next start opens it on a full volume', async () => {
+    const reserve = join(dir, RESERVE_NAME);
+    await withSpool([], async () => {});
+    expect(raw('PRAGMA user_version')).toEqual([{ user_version: 0 }]);
+    expect(statSync(reserve).size).toBe(RESERVE_BYTES);
+    rmSync(reserve);
+    mkdirSync(reserve);
+    await withSpool([], async () => {});
+    const [{ user_version: format } = expect.fail()] = raw('PRAGMA user_version');
+    expect(format).toBeGreaterThan(1);
+  });
 
   it.each([[[] as string[]], [[A]]])('seals what an older format left, once (keys: %s)', async (keys) => {
     writeOldFormat([1, 2, 3, 4, 5], 2 * MIB);
