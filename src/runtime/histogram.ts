@@ -17,6 +17,7 @@ export class Histogram<L extends string = never> {
   readonly name: string;
   readonly help: string;
   readonly type = 'histogram';
+  readonly labelNames: readonly string[];
   readonly #label: L | undefined;
   /** Upper ones, in their order. */
   readonly #bounds: readonly number[];
@@ -29,10 +30,11 @@ export class Histogram<L extends string = never> {
     readonly buckets: readonly number[];
     readonly register: Registry;
   }) {
-    const { name, help, labels, buckets, register } = definition;
+    const { name, help, labels = [], buckets, register } = definition;
     this.name = name;
     this.help = help;
-    this.#label = labels?.[0];
+    this.labelNames = labels;
+    this.#label = labels[0];
     this.#bounds = buckets;
     if (this.#label === undefined) this.zero({} as Labels<L>);
     register.registerMetric(this as never);
