@@ -78,7 +78,7 @@ export const commandSchemasIn = (dir: string | undefined): CommandSchemas =>
  * Compiles these files of schemas/commands, found by the topic that each names.
  * @throws HooklineError SCHEMA_INVALID
  */
-export function readCommandSchemas(files: readonly SchemaFile[]): CommandSchemas {
+function readCommandSchemas(files: readonly SchemaFile[]): CommandSchemas {
   const byTopic = new Map(files.map(readCommandSchema).map((schema) => [schema.topic, schema]));
   const schemaOf = (topic: string) => {
     const schema = byTopic.get(topic);

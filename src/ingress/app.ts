@@ -73,7 +73,8 @@ export function createIngressApp(deps: AppDeps): FastifyInstance {
   });
   const discarding = {
     maxBodyBytes: deps.maxBodyBytes,
-    ...{ throttle: deps.memory.throttle, clock },
+    throttle: deps.memory.throttle,
+    clock,
     isStopping: () => stopping,
   };
   // The sender's next request then takes a new connection, to a process that stays; one that was left open would

@@ -57,7 +57,11 @@ export async function startIngressServer(
     onClosed: (reason) => observer.closed(reason),
   });
   const app = createIngressApp({
-    ...{ delivery, keyring, observer, clock, tls },
+    delivery,
+    keyring,
+    observer,
+    clock,
+    tls,
     onLargeBody: () => large.warm(),
     leaving: leaving.signal,
     limits,

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 
-import { readEventSchemas } from '../avro/event-schema.ts';
+import { eventSchemasIn } from '../avro/event-schema.ts';
 import { openRegistry } from '../avro/open-registry.ts';
 import { createOwnReader } from '../avro/record-reader.ts';
-import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
+import { commandSchemasIn } from '../avro/schema-files.ts';
 import { nodeSource } from '../config/env.ts';
 import { misspelt } from '../config/misspelt.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
@@ -28,10 +28,8 @@ import { startTracing, traced, traceStore } from './tracing.ts';
 
 tuneForWebhooks();
 const config = configOrExit(() => loadIngressConfig(nodeSource(process.env)));
-const events = configOrExit(() => readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')));
-const { subscription } = configOrExit(() =>
-  readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands')),
-);
+const events = configOrExit(() => eventSchemasIn(config.schemas.dir));
+const { subscription } = configOrExit(() => commandSchemasIn(config.schemas.dir));
 const logger = createLogger({ name: 'hookline-ingress', level: config.runtime.logLevel });
 const [files, tokenLog] = [observeFiles(logger), observeTokens(logger)];
 const client = { clientId: 'hookline-ingress', log: clientLog(logger), clock, files, tokenLog };

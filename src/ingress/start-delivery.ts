@@ -55,7 +55,11 @@ export async function startDelivery(
   const { metrics, components, gate } = context;
   const claims = await startClaimCheck(others, context);
   const delivery = openDelivery({
-    ...{ routes, prefix, layout, claims, bodySealing },
+    routes,
+    prefix,
+    layout,
+    claims,
+    bodySealing,
     encryptionKeysOf: (ref) => keyring.decryptionKeysOf(ref),
     openPublisher: (topics) =>
       openPublisher(kafka, topics, {
@@ -167,7 +171,9 @@ export function openStartupState(options: {
     schemaIds: (schemas) =>
       watchedIds(
         {
-          ...{ registry, prefix, onChanged: () => cache.write([]) },
+          registry,
+          prefix,
+          onChanged: () => cache.write([]),
           resolve: (all) => resolveIdsOrCached({ registry, prefix, cache, onCached }, all),
         },
         schemas,

@@ -168,7 +168,10 @@ export function startLargeBodies(
   const { atWork } = memory;
   const { largeBodyThreadDeaths } = largeBodyMetrics(metrics);
   const deps: LargeBodyWorkerDeps = {
-    ...{ options: worker, atWork, clock, encryptionKeysOf: delivery.encryptionKeysOf },
+    options: worker,
+    atWork,
+    clock,
+    encryptionKeysOf: delivery.encryptionKeysOf,
     kafkaToken: kafkaTokens && (() => kafkaTokens.current()),
     bodySealing: delivery.bodySealing,
     storeRefusal: () => delivery.claims?.refusal ?? null,

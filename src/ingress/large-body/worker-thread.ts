@@ -16,7 +16,7 @@ import { ClaimCheck, objectFirst } from '../../delivery/claim-check.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
 import { openDelivery, watchLimits } from '../../delivery/open-delivery.ts';
 import type { DeliveryPorts } from '../../delivery/ports.ts';
-import { identifyDelivery, publishDelivery } from '../../delivery/publish-delivery.ts';
+import { identifyDelivery, publishDelivery, UNOBSERVED_DELIVERIES } from '../../delivery/publish-delivery.ts';
 import { layInPlace } from '../../kafka/connect/client-patches.ts';
 import { LARGE_RECORDS, openKafka, openPublisher } from '../../kafka/open-kafka.ts';
 import { openBodyStore } from '../../object-store/open-body-store.ts';
@@ -60,7 +60,8 @@ const bodies = await openBodyStore(options.bodyStore, {
   // The main thread has one client more, which counts these writes too: it decides, and each job brings what it decided.
   isGuarded: true,
   attempts: options.bodyStoreAttempts,
-  ...{ files: UNOBSERVED_FILES, clock: systemClock },
+  files: UNOBSERVED_FILES,
+  clock: systemClock,
   observer: {
     written: (outcome, seconds, error) =>
       port.emit({ kind: 'object', outcome, seconds, fault: error && toFault(error) }),
@@ -68,10 +69,13 @@ const bodies = await openBodyStore(options.bodyStore, {
   },
 });
 const opened = openDelivery({
-  ...{ routes, memory, prefix: options.topicPrefix, layout: options.layout },
+  routes,
+  memory,
+  prefix: options.topicPrefix,
+  layout: options.layout,
   // The keys of a job come with it, and its observations go back with its result.
   encryptionKeysOf: () => [],
-  observer: { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} },
+  observer: UNOBSERVED_DELIVERIES,
   claims: bodies && new ClaimCheck(bodies, options.bodyStore.claimCheckBytes),
   openPublisher: (topics) =>
     openPublisher(kafka, topics, {
@@ -137,7 +141,8 @@ function portsOf(
   return {
     ...opened.ports,
     encryptionKeysOf: () => keys,
-    ...{ bodySealing, recordRoom },
+    bodySealing,
+    recordRoom,
     publish: async (record, object) => {
       if (object && storeFault) throw toError(storeFault);
       return publish(record, object);
