@@ -17,9 +17,10 @@ import { observePublishing, openKafka } from '../kafka/open-kafka.ts';
 import { Publisher } from '../kafka/produce/publisher.ts';
 import { openProvider } from '../provider/open-provider.ts';
 import { systemClock as clock } from '../runtime/clock.ts';
+import type { Components } from '../runtime/components.ts';
 import { clientLog, createLogger } from '../runtime/logger.ts';
 import { observeFiles } from '../runtime/observe-files.ts';
-import { type Components, configOrExit, openContext, runProcess } from '../runtime/process-shell.ts';
+import { configOrExit, openContext, runProcess } from '../runtime/process-shell.ts';
 import { openSealingKeys } from '../runtime/sealing-key-file.ts';
 import { limitHeapGrowth } from '../runtime/v8-flags.ts';
 import { secretsIn } from '../subscriptions/secrets-dir.ts';
@@ -74,10 +75,8 @@ async function start(components: Components): Promise<void> {
   probes.readyWhen('state', () => observe.refused());
   metrics.samplers.add(() => observe.subscriptions(state.subscriptions.all()));
 
-  const { call } = add(
-    'provider',
-    openProvider({ settings: config.provider, ...connecting, newId, ...observe.provider }),
-  );
+  const calling = { settings: config.provider, ...connecting, newId, ...observe.provider };
+  const { call } = add('provider', openProvider(calling));
   const openDeadLetters = add('open dead-letter records', observeOpenCount(access, config, context));
   const opened = { schemas, ids, registry, publisher, state, call, openDeadLetters };
   const dirSecrets = secretsIn(config.subscriptions.secretsDir);

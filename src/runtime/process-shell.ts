@@ -1,72 +1,13 @@
 import closeWithGrace from 'close-with-grace';
 import { CONFIG_EXIT_CODE, ConfigError } from '../config/env.ts';
 import { describeMisspelt, type Misspelt } from '../config/misspelt.ts';
-import { hasCode, textWithCode } from '../core/errors.ts';
+import { hasCode } from '../core/errors.ts';
 import { createProbes, observeProcess, type Probes, startAdminServer } from './admin-server.ts';
 import type { Clock } from './clock.ts';
+import { type Components, createComponents } from './components.ts';
 import type { Logger } from './logger.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { type Backoff, retry, STARTUP_BACKOFF } from './retry.ts';
-
-/** A part of a process that runs. `stop` may be called twice and resolves when nothing of it is left. */
-export type Component = { stop(): Promise<void> };
-
-export type Components = {
-  /** Registers a started component. They are stopped in reverse order; one that comes too late is stopped at once. */
-  add<C extends Component>(name: string, component: C): C;
-  /** Aborted at the first signal, so that a start that still waits ends. */
-  readonly stopping: AbortSignal;
-  /** Ends the process, exit code 1: for what only a new process can recover from. Components are stopped all the same. */
-  readonly fail: (error: unknown) => void;
-  /** Names of the components that have not stopped yet. */
-  remaining(): readonly string[];
-  stopAll(): Promise<void>;
-};
-
-export function createComponents(on: {
-  stopped(name: string, error?: unknown): void;
-  /** A failure when the process is ending anyway. */
-  failedAgain(error: unknown): void;
-}): Components {
-  const started: { name: string; component: Component }[] = [];
-  const controller = new AbortController();
-  let stopped: Promise<void> | undefined;
-  let hasFailed = false;
-  const stopEach = async () => {
-    controller.abort();
-    for (let one = started.at(-1); one !== undefined; one = started.at(-1)) {
-      const { name, component } = one;
-      // Called within the chain: a stop that throws at once must not keep the others from theirs.
-      await Promise.resolve()
-        .then(() => component.stop())
-        .then(
-          () => on.stopped(name),
-          (error) => on.stopped(name, error),
-        );
-      started.splice(started.indexOf(one), 1);
-    }
-  };
-  return {
-    stopping: controller.signal,
-    add(name, component) {
-      started.push({ name, component });
-      // The start went on while everything was being stopped: what it has opened since is closed as well.
-      if (stopped) stopped = stopped.then(stopEach);
-      return component;
-    },
-    // Thrown where nobody catches it, it ends the process like any unhandled error. Once only, and not while stopping: a
-    // second error would end the process with work in flight.
-    fail(error) {
-      if (hasFailed || controller.signal.aborted) return on.failedAgain(error);
-      hasFailed = true;
-      setImmediate(() => {
-        throw error;
-      });
-    },
-    remaining: () => started.map(({ name }) => name),
-    stopAll: () => (stopped ??= stopEach()),
-  };
-}
+import { createStartGate, type StartGate } from './start-gate.ts';
 
 /**
  * Runs a process: starts its components in order, stops them in reverse at the first signal, exits at once at the second.
@@ -179,57 +120,4 @@ export async function openContext(
   logger.info({ port: admin.port }, 'admin listening');
   const gate = createStartGate({ logger, probes, stopping: components.stopping });
   return { ...given, metrics, probes, gate };
-}
-
-/** A gate that readiness does not wait for. */
-export const backgroundGate = ({ logger, components }: Pick<ProcessContext, 'logger' | 'components'>) =>
-  createStartGate({ logger, probes: createProbes(), stopping: components.stopping });
-
-const STARTING = 'starting';
-
-/**
- * Waits for what a process needs before it can start: a registry that answers, topics that exist. It tries again
- * instead of exiting, readiness says what it waits for, and each new reason is logged once.
- */
-export type StartGate = {
-  /** @param isFinal errors that waiting does not end: they end the start */
-  pass<T>(what: string, attempt: () => Promise<T>, isFinal?: (error: unknown) => boolean): Promise<T>;
-  /** Everything is there: the process is ready as far as the start is concerned. */
-  open(): void;
-};
-
-export function createStartGate(deps: {
-  logger: Logger;
-  probes: Probes;
-  stopping: AbortSignal;
-  backoff?: Backoff;
-}): StartGate {
-  const { logger, probes, stopping, backoff = STARTUP_BACKOFF } = deps;
-  let reason: string | null = STARTING;
-  const takeBack = probes.readyWhen('start', () => reason);
-  // At once, not when the last request is answered: load balancers need time to send traffic elsewhere.
-  probes.readyWhen('stop', () => (stopping.aborted ? 'stopping' : null));
-  return {
-    async pass(what, attempt, isFinal = () => false) {
-      const waiting = `waiting for ${what}`;
-      reason = waiting;
-      // All that were logged, not only the last one: brokers that are unavailable fail in turn, each with its address.
-      const logged = new Set<string>();
-      const onFailure = (error: unknown) => {
-        const message = textWithCode(error);
-        reason = `${waiting}: ${message}`;
-        if (!logged.has(message)) logger.warn({ err: error }, reason);
-        logged.add(message);
-      };
-      const again = (error: unknown) => !isFinal(error);
-      const result = await retry(attempt, { backoff, signal: stopping, again, onFailure });
-      if (logged.size > 0) logger.info(`no longer ${waiting}`);
-      reason = STARTING;
-      return result;
-    },
-    open() {
-      reason = null;
-      takeBack();
-    },
-  };
 }

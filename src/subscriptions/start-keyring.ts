@@ -1,7 +1,8 @@
 import type { ValuesOf } from '../config/env.ts';
 import type { subscriptionSettings } from '../config/shared-settings.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import type { ProcessContext, StartGate } from '../runtime/process-shell.ts';
+import type { ProcessContext } from '../runtime/process-shell.ts';
+import type { StartGate } from '../runtime/start-gate.ts';
 import type { LiveKeyring } from './keyring.ts';
 import { type KeyringDeps, type OpenKeyring, openKeyring } from './open-keyring.ts';
 

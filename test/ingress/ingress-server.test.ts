@@ -8,9 +8,9 @@ import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
 import { openBodyMemory, startIngressServer } from '../../src/ingress/ingress-server.ts';
 import { ingressSettings } from '../../src/ingress/settings.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { createComponents } from '../../src/runtime/components.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
-import { createComponents } from '../../src/runtime/process-shell.ts';
 import { post, sign, startIngressApp } from '../support/ingress-app.ts';
 
 const body = '{"type":"payment-status","entityId":"e-1"}';

@@ -1,5 +1,5 @@
 import { verifyMetrics } from '../../src/cli/verify/verify-metrics.ts';
-import { controlMetrics } from '../../src/control/observe-control.ts';
+import { controlMetrics } from '../../src/control/control-metrics.ts';
 import { openCountMetrics } from '../../src/dead-letters/observe-open-count.ts';
 import { deadLetterMetrics } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { spoolMetrics } from '../../src/delivery/store/observe-spool.ts';

@@ -2,8 +2,8 @@ import type { Registry } from '../../avro/registry.ts';
 import type { Shell } from '../../cli/shell/shell.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { Component } from '../../runtime/components.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import type { Component } from '../../runtime/process-shell.ts';
 import type { ConsoleConfig } from '../settings/console-config.ts';
 
 /** What pages are made of. Nothing of it needs Kafka to be reachable: a page finds that out when it asks. */

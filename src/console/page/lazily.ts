@@ -1,4 +1,4 @@
-import type { Component } from '../../runtime/process-shell.ts';
+import type { Component } from '../../runtime/components.ts';
 import type { ConsoleDeps } from './console-deps.ts';
 
 /**

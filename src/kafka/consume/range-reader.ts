@@ -3,8 +3,8 @@ import type { IncomingRecord, Position } from '../../core/record.ts';
 import { type Clock, pause } from '../../runtime/clock.ts';
 import { lengthOf } from '../connect/clip-values.ts';
 import type { Fetched } from './read-answer.ts';
+import { readPartitions } from './read-partitions.ts';
 import { openStarted, type TopicDeps, type TopicFetcher } from './topic-fetcher.ts';
-import { readPartitions } from './topic-follower.ts';
 
 /** Offsets of one partition: from the first to the one before `to`. */
 export type OffsetRange = { readonly partition: number; readonly from: bigint; readonly to: bigint };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createProbes } from '../../src/runtime/admin-server.ts';
-import { createStartGate } from '../../src/runtime/process-shell.ts';
+import { createStartGate } from '../../src/runtime/start-gate.ts';
 import { capturedLog } from '../support/captured-log.ts';
 
 const SOON = { firstMs: 1, factor: 1, maxMs: 1 };
