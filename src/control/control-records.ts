@@ -1,6 +1,6 @@
+import type { CommandSchemas } from '../avro/command-schemas.ts';
 import type { RecordCodec } from '../avro/record-codec.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
-import type { CommandSchemas } from '../avro/schema-files.ts';
 import { shortText } from '../core/cut-text.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';

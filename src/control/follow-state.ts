@@ -1,7 +1,7 @@
+import type { CommandSchemas } from '../avro/command-schemas.ts';
 import { createOwnReader, type RecordTakerDeps, takeRecords } from '../avro/record-reader.ts';
 import type { Registry } from '../avro/registry.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
-import type { CommandSchemas } from '../avro/schema-files.ts';
 import type { CommandPosition } from '../core/command.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import type { Position } from '../core/record.ts';

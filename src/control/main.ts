@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 
+import { commandSchemasIn } from '../avro/command-schemas.ts';
 import { openRegistry } from '../avro/open-registry.ts';
-import { commandSchemasIn } from '../avro/schema-files.ts';
 import { watchedIds } from '../avro/watch-ids.ts';
 import { overlapsOf } from '../config/command-topics.ts';
 import { nodeSource } from '../config/env.ts';

@@ -1,7 +1,7 @@
+import type { CommandSchemas } from '../avro/command-schemas.ts';
 import { createRecordReader } from '../avro/record-reader.ts';
 import type { Registry } from '../avro/registry.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
-import type { CommandSchemas } from '../avro/schema-files.ts';
 import { refPatternsOf } from '../config/command-topics.ts';
 import type { Lease, LeasedWork } from '../core/lease.ts';
 import { newId } from '../crypto/ids.ts';

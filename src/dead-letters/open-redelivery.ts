@@ -1,8 +1,8 @@
+import { commandSchemasIn } from '../avro/command-schemas.ts';
 import { eventSchemasIn } from '../avro/event-schema.ts';
 import { createOwnReader, createWriterReader, type RecordReader } from '../avro/record-reader.ts';
 import type { Registry } from '../avro/registry.ts';
 import { resolveSchemaIds } from '../avro/resolve-ids.ts';
-import { commandSchemasIn } from '../avro/schema-files.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import type { OutgoingRecord, Position } from '../core/record.ts';

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 
+import { commandSchemasIn } from '../avro/command-schemas.ts';
 import { eventSchemasIn } from '../avro/event-schema.ts';
 import { openRegistry } from '../avro/open-registry.ts';
 import { createOwnReader } from '../avro/record-reader.ts';
-import { commandSchemasIn } from '../avro/schema-files.ts';
 import { nodeSource } from '../config/env.ts';
 import { misspelt } from '../config/misspelt.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';

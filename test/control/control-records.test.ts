@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { commandSchemasIn } from '../../src/avro/schema-files.ts';
+import { commandSchemasIn } from '../../src/avro/command-schemas.ts';
 import { createControlRecords } from '../../src/control/control-records.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import { leaseOf } from '../../src/core/lease.ts';

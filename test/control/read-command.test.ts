@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { commandSchemasIn } from '../../src/avro/command-schemas.ts';
 import { createRecordReader } from '../../src/avro/record-reader.ts';
 import { createRegistry } from '../../src/avro/registry.ts';
-import { commandSchemasIn } from '../../src/avro/schema-files.ts';
 import { createCommandReader, readCommand } from '../../src/control/read-command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import type { IncomingRecord } from '../../src/core/record.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { commandSchemasIn } from '../../src/avro/schema-files.ts';
+import { commandSchemasIn } from '../../src/avro/command-schemas.ts';
 import type { Brokers } from '../support/topics-fixture.ts';
 import { type ControlRow, ControlTarget, type Sent } from './control-target.ts';
 import { changed, changes } from './fuzz/fuzzed.ts';

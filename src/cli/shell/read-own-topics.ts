@@ -1,6 +1,6 @@
+import { commandSchemasIn } from '../../avro/command-schemas.ts';
 import { createOwnReader, type RecordReader } from '../../avro/record-reader.ts';
 import { resolveSchemaIds } from '../../avro/resolve-ids.ts';
-import { commandSchemasIn } from '../../avro/schema-files.ts';
 import { hasCode } from '../../core/errors.ts';
 import { type CliConfig, connectRegistry } from './connections.ts';
 import { describeError, type Shell } from './shell.ts';

@@ -1,6 +1,6 @@
+import { commandSchemasIn } from '../../avro/command-schemas.ts';
 import { eventSchemasIn } from '../../avro/event-schema.ts';
 import type { RegisteredSchema } from '../../avro/resolve-ids.ts';
-import { commandSchemasIn } from '../../avro/schema-files.ts';
 import { type TopicSpec, topicSpecs } from '../../kafka/admin/topic-specs.ts';
 import type { Config } from './connections.ts';
 

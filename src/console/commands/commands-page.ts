@@ -1,4 +1,4 @@
-import { commandSchemasIn } from '../../avro/schema-files.ts';
+import { commandSchemasIn } from '../../avro/command-schemas.ts';
 import { shellWord } from '../../core/shell-word.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address, formValue, type Html, html } from '../page/html.ts';

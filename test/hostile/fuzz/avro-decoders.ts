@@ -1,9 +1,9 @@
 import avro, { type Type } from 'avsc';
 import fc from 'fast-check';
 import { boundedDecoder, Undecodable } from '../../../src/avro/bounded-decode.ts';
+import { commandSchemasIn } from '../../../src/avro/command-schemas.ts';
 import { schemaIdOf, writerTypeOf } from '../../../src/avro/record-codec.ts';
 import { createRecordReader } from '../../../src/avro/record-reader.ts';
-import { commandSchemasIn } from '../../../src/avro/schema-files.ts';
 import { readCommand } from '../../../src/control/read-command.ts';
 import { HooklineError, hasCode } from '../../../src/core/errors.ts';
 import { ownEventSchemas } from '../../support/event-schemas.ts';

@@ -1,4 +1,4 @@
-import { commandSchemasIn } from '../../../src/avro/schema-files.ts';
+import { commandSchemasIn } from '../../../src/avro/command-schemas.ts';
 import { parseSealingKeys, type SealingKeys } from '../../../src/crypto/sealing.ts';
 
 /** Compiled once: they hold nothing of a simulation. */
