@@ -129,6 +129,7 @@ export async function askRegistry(
         resolve({ status: answer.statusCode ?? 0, body, date: answer.headers.date });
       });
     });
-    request.once('error', reject).end();
+    // Each one: an answer that is cut off says so, and so does its request. One that nobody hears would end the process.
+    request.on('error', reject).end();
   });
 }

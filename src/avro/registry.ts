@@ -153,7 +153,8 @@ export function createRegistry(options: RegistryOptions): Registry {
       ask(async () => checked(((await Subject.all({})) as ApiResponse).data<string[]>(), Array.isArray)),
     time: () =>
       ask(async () => {
-        const { date = '' } = await askRegistry({ ...options, agent }, 'GET', '/subjects');
+        // A small answer of any registry: a list of subjects may be larger than what is read.
+        const { date = '' } = await askRegistry({ ...options, agent }, 'GET', '/schemas/types');
         const time = Date.parse(date);
         return Number.isNaN(time) ? null : time;
       }),

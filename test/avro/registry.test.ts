@@ -194,11 +194,20 @@ describe('the registry', () => {
         flood();
       },
     ],
-  ])('that %s is REGISTRY_UNAVAILABLE', async (_, listener) => {
+    [
+      'hangs in the middle of its answer',
+      (_request, response) => void response.writeHead(200, { 'content-length': 100 }).write('['),
+    ],
+  ])('that %s is REGISTRY_UNAVAILABLE, and ends no process', async (_, listener) => {
     await using server = await serve(listener);
-    await expect(registryAt(server.url).writerType(7)).rejects.toMatchObject({
-      code: 'REGISTRY_UNAVAILABLE',
-    });
+    const registry = registryAt(server.url);
+    for (const ask of [
+      () => registry.writerType(7),
+      () => registry.versions('s'),
+      () => registry.compatibility('s'),
+      () => registry.time(),
+    ])
+      await expect(ask()).rejects.toMatchObject({ code: 'REGISTRY_UNAVAILABLE' });
   });
 
   it('that says very much of why it refuses is quoted in short', async () => {

@@ -45,6 +45,11 @@ it('compares the clock with a registry whose private authority is named', async 
 it.each<[string, (response: ServerResponse) => void, object]>([
   ['also where it refuses the credentials', (response) => response.writeHead(401).end(), { state: 'ok' }],
   [
+    'also where its list of subjects is larger than what is read of an answer',
+    (response) => response.end(response.req.url === '/subjects' ? 'x'.repeat(5_000_000) : '[]'),
+    { state: 'ok' },
+  ],
+  [
     'and warns where it is another one',
     (response) => response.setHeader('date', new Date(Date.now() - 60_500).toUTCString()).end('[]'),
     { state: 'warning', finding: expect.stringMatching(/by (59|60|61) s$/) },
