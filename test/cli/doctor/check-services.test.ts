@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it, vi } from 'vitest';
 import { checkClock } from '../../../src/cli/doctor/check-services.ts';
 import { nodeSource } from '../../../src/config/env.ts';
 import { makeAuthority } from '../../support/secure/certificates.ts';
@@ -13,6 +13,7 @@ import { serve } from '../../support/serve.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'hookline-clock-'));
 afterAll(() => rmSync(dir, { recursive: true }));
+afterEach(() => vi.useRealTimers());
 
 const check = (env: Record<string, string>) =>
   checkClock({
@@ -47,6 +48,14 @@ it.each<[string, (response: ServerResponse) => void, object]>([
   [
     'also where its list of subjects is larger than what is read of an answer',
     (response) => response.end(response.req.url === '/subjects' ? 'x'.repeat(5_000_000) : '[]'),
+    { state: 'ok' },
+  ],
+  [
+    'also where it answers late',
+    (response) => {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 14_000 });
+      response.setHeader('date', new Date().toUTCString()).end('[]');
+    },
     { state: 'ok' },
   ],
   [
