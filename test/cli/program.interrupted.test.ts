@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Spool } from '../../src/spool/spool.ts';
@@ -104,6 +105,25 @@ it.each([
   const env = { KAFKA_BROKERS: '127.0.0.1:9', SCHEMA_REGISTRY_URL: registry.url, SECRETS_DIR: dir };
   const args = argsOf(line, registry.url);
   await endsSoon(asked.signal, cliUntil(asked.signal, env, ...args));
+});
+
+it('hookline schemas push --major ends at Ctrl-C when the subject that it moves over has its rule again, and begins no other', async () => {
+  const asked = new AbortController();
+  const rules: string[] = [];
+  let isRegistered = false;
+  await using registry = await serve(async (request, reply) => {
+    const { method, url = '' } = request;
+    const [, level] = /"compatibility":"(\w+)"/.exec(await text(request)) ?? [];
+    if (level !== undefined) rules.push(level);
+    if (level === 'NONE') asked.abort(new Error('interrupted'));
+    if (method === 'POST' && url.endsWith('/versions')) isRegistered = true;
+    const isKnown = isRegistered || method !== 'POST' || url.startsWith('/compatibility');
+    const answer = method === 'GET' ? '[1]' : '{"id":1,"version":1,"is_compatible":false}';
+    reply.writeHead(isKnown ? 200 : 404).end(isKnown ? answer : '{"error_code":40403}');
+  });
+  const env = { KAFKA_BROKERS: '127.0.0.1:9', SCHEMA_REGISTRY_URL: registry.url };
+  await endsSoon(asked.signal, cliUntil(asked.signal, env, 'schemas', 'push', '--major'));
+  expect(rules).toEqual(['FULL_TRANSITIVE', 'NONE', 'FULL_TRANSITIVE']);
 });
 
 it.each(['SIGINT', 'SIGTERM'] as const)('as a process too, at %s', async (signal) => {

@@ -34,6 +34,25 @@ describe('the webhooks server', () => {
     for (const took of ingress.seconds) expect(took).toBeGreaterThanOrEqual(BUSY_MS / 1_000);
   });
 
+  it('has the memory of a webhook counted once while it is stored, and not at all when it is', async () => {
+    const taken: object[] = [];
+    await using ingress = await startIngressApp({
+      publish() {
+        const { arriving, stored } = ingress.memory;
+        taken.push({ arriving: arriving.bytes.taken, stored: stored.taken });
+      },
+    });
+    const request = head('/webhooks/ledger-eu', [
+      ...signed(body),
+      'Transfer-Encoding: chunked',
+      'Connection: close',
+    ]);
+    const chunks = [...body].map((sign) => `1\r\n${sign}\r\n`);
+    expect(await exchange(ingress.port, [request, ...chunks, '0\r\n\r\n'])).toMatch(/^HTTP\/1\.1 200 /);
+    expect(taken).toEqual([{ arriving: 0, stored: body.length }]);
+    expect(ingress.memory.small.taken).toBe(0);
+  });
+
   it('verifies the bytes as received, in whatever pieces they come', async () => {
     await using ingress = await startIngressApp();
     const odd = ` {"type" : "payment-status","n":1.10}\n`;

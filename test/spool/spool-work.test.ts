@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
 import type { Answer } from '../../src/runtime/worker-calls.ts';
+import { FILE_NAME } from '../../src/spool/database.ts';
 import { SpoolFile } from '../../src/spool/spool-file.ts';
 import { type SpoolAnswer, type SpoolRequest, type SpoolState, toRow } from '../../src/spool/spool-row.ts';
 import { SpoolWork, type SpoolWorkDeps } from '../../src/spool/spool-work.ts';
@@ -119,6 +121,15 @@ it('the id of a row is not given again when the disk has failed: a removal that 
   spool.do(appendOf(2));
   spool.do({ kind: 'remove', ids: [1] });
   expect([spool.files.length, spool.rows]).toEqual([2, 1]);
+  spool.do({ kind: 'close' });
+});
+
+it('a file without rows that is only closed to be opened again, as the disk has failed, stays as it is', () => {
+  const spool = worked(['state']);
+  spool.do({ kind: 'open' });
+  const file = new DatabaseSync(join(dir, FILE_NAME));
+  expect(file.prepare('SELECT count(*) AS rows FROM deliveries').get()).toEqual({ rows: 0 });
+  file.close();
   spool.do({ kind: 'close' });
 });
 

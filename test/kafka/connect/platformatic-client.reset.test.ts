@@ -12,6 +12,8 @@ import { until } from '../../support/until.ts';
 const WRITTEN = 16_000_000;
 /** Less than that: the client's socket has nothing more to write. */
 const TAKEN_WHOLE = 100_000;
+/** So much that the client's machine takes it, and the server's does not. */
+const TAKEN_HERE = 2_000_000;
 
 /** What sockets of Node are above: a TLS socket above one of TCP. */
 type Reading = { readonly _handle: { readonly _parent?: { readStop(): void; readStart(): void } } };
@@ -101,6 +103,27 @@ it.each(['TCP', 'TLS'] as const)(
     connections.emit('connecting', { broker: { host: 'broker', port: 9092 }, connection: made });
     await sleep(0);
     client.destroy();
+    await expectReset(connection);
+  },
+);
+
+it.each(['TCP', 'TLS'] as const)(
+  'of %s: nothing more is sent of what is written already, where its end waits behind that',
+  async (kind) => {
+    using connection = await open(kind);
+    connection.socket.end();
+    resetSocket(connection.socket);
+    await expectReset(connection);
+  },
+);
+
+it.each(['TCP', 'TLS'] as const)(
+  'of %s: nothing more is sent where the machine has taken its end too',
+  async (kind) => {
+    using connection = await open(kind, TAKEN_HERE);
+    const { socket } = connection;
+    await new Promise<void>((resolve) => socket.end(resolve));
+    resetSocket(socket);
     await expectReset(connection);
   },
 );

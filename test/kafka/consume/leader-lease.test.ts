@@ -86,6 +86,17 @@ describe('a lease that the leader of a group holds', () => {
     await released;
   });
 
+  it('is left as soon where it cannot be had', async () => {
+    const { kafka } = scriptedClient([new Error('refused')]);
+    const { consumer } = kafka;
+    kafka.consumer = (config) =>
+      Object.assign(consumer(config), { disconnect: () => new Promise<void>(() => {}) });
+    const time = manualClock();
+    const refused = expect(acquire(kafka, signal, time)).rejects.toThrow('refused');
+    await time.advance(2_000);
+    await refused;
+  });
+
   it('is asked for no more when the process stops meanwhile', async () => {
     const stopping = new AbortController();
     const { kafka, consumers } = scriptedClient(Array.from({ length: 10 }, loading));
