@@ -204,11 +204,12 @@ describe('with the rights of the Strimzi example and no others', () => {
   );
 
   it.each([
-    ['READ', /command-results: this user may not read it\): grant .*Read on this topic/],
-    ['WRITE', /refuse the record .*: grant Write on payments.command-results/],
+    ['READ', /command-results: this user may not read it\): grant .*Read on this topic/, 45_000],
+    // As soon as it has written there.
+    ['WRITE', /refuse the record .*: grant Write on payments.command-results/, 10_000],
   ] as const)(
     'control without the right to %s results says so while commands wait for them, and goes on when it has it',
-    async (operation, why) => {
+    async (operation, why, readyMs) => {
       const env = { ...as('hookline-control'), CONTROL_GROUP_ID: undefined };
       const control = await fixture.control({ provider: sandbox.url, publicUrl: 'http://127.0.0.1:9' }, env);
       const admin = new kafkajs.Kafka({ brokers: stack.brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
@@ -224,7 +225,7 @@ describe('with the rights of the Strimzi example and no others', () => {
       await admin.deleteAcls({ filters: [right] });
       await admin.disconnect();
       expect((await created).out).toContain('SUCCEEDED');
-      await until('it is ready', async () => (await readiness(adminUrl)).status === 200, 45_000);
+      await until('it is ready', async () => (await readiness(adminUrl)).status === 200, readyMs);
       expect(await control.stop()).toBe(0);
     },
     120_000,
