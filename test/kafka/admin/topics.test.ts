@@ -1,6 +1,6 @@
 import type kafkajs from 'kafkajs';
 import { expect, it } from 'vitest';
-import { applyTopics, type TopicPlan } from '../../../src/kafka/admin/topics.ts';
+import { applyTopics, planTopics, type TopicPlan } from '../../../src/kafka/admin/topics.ts';
 
 const SETTING = 'message.timestamp.type';
 const PLAN: TopicPlan = {
@@ -48,4 +48,15 @@ it.each(['change', 'create'] as const)('any other answer to a %s is told as it i
   await expect(applyTopics(brokers('TOPIC_AUTHORIZATION_FAILED'), [{ ...PLAN, action }])).rejects.toThrow(
     /^as the client says it$/,
   );
+});
+
+it('nothing is said of the partitions of a topic that was just created, which the brokers do not tell yet', async () => {
+  const spec = { ...PLAN.spec, config: {} };
+  const admin = {
+    listTopics: async () => [spec.name],
+    describeConfigs: async () => ({ resources: [] }),
+    fetchTopicMetadata: async () => ({ topics: [] }),
+  } as unknown as kafkajs.Admin;
+  const [plan] = await planTopics(admin, [spec], { allowDataLoss: false, minInsyncReplicas: 1 });
+  expect(plan).toMatchObject({ notes: [], differs: false, leaderless: null });
 });
