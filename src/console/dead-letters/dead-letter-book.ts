@@ -55,7 +55,7 @@ export class DeadLetterBook {
     openNotHeld: 0,
     read: 0,
     total: 0,
-    failure: null,
+    failure: 'the topic was not read yet',
     version: 0,
   };
   #isStale = false;

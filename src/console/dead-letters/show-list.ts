@@ -53,20 +53,24 @@ ${isSelection && matching > 0 && actionsOf(conditions, selectedSection(open, lis
 
 /** What changes while the page is open. */
 export function listSection(list: DeadLetterList): Html {
-  const { filter, groups, deadLetters, matching, isPartial, read, total, failure, running } = list;
-  const none = isPartial
-    ? 'None of the records that the console holds.'
-    : 'There are no dead-letter records.';
+  const { filter, groups, deadLetters, matching, read, total, failure, running } = list;
   return html`<section id="deadLetters">
 ${failure !== null && html`<p>${badge('not read now', 'bad')} ${failure}</p>`}
 ${read < total && html`<p>${badge('reading', 'note')} ${read} of ${total} offsets of the topic were read.</p>`}
 ${partOf(list)}
 ${running && html`<p>${badge('running', 'note')} ${jobLink(running)}: ${running.progress}</p>`}
 <h2>By cause</h2>
-${table('Dead-letter records by stage, code and ref', columnsOf(list), groups, none)}
+${table('Dead-letter records by stage, code and ref', columnsOf(list), groups, noneOf(list))}
 ${filter.length > 0 && html`<h2>Records</h2>${listOf(deadLetters)}${pagesOf(list, matching)}`}
 ${list.jobs.length > 0 && html`<h2>Latest jobs</h2><ul>${list.jobs.map((job) => html`<li>${jobLink(job)}: ${job.status}, ${job.progress}</li>`)}</ul>`}
 </section>`;
+}
+
+/** What stands in place of groups: where the topic was not read as a whole, nobody knows that it has none. */
+function noneOf({ filter, isPartial, read, total, failure }: DeadLetterList): string {
+  if (isPartial) return 'None of the records that the console holds.';
+  if (failure !== null || read < total) return 'None of the records that were read so far.';
+  return filter.length > 0 ? 'None of the dead-letter records.' : 'There are no dead-letter records.';
 }
 
 const jobLink = ({ id, kind, isDry, startedAt }: Job) =>

@@ -30,6 +30,12 @@ function setUp(maxRecords?: number) {
   return { topic, append, deadLetter, book, states };
 }
 
+it('says that the topic was not read yet, until it was', async () => {
+  const { book } = setUp();
+  expect(book.deadLetters().failure).toBe('the topic was not read yet');
+  await until('it is known to be empty', () => book.deadLetters().failure === null);
+});
+
 it('knows what was dead-lettered, and what became of it', async () => {
   const { append, deadLetter, book, states } = setUp();
   const first = deadLetter(0, 'a');

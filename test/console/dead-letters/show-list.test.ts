@@ -68,5 +68,10 @@ it('says where every open record is held', () => {
 it('never says that there is nothing where it does not know', () => {
   const none = { ...LIST, groups: [], heldSince: null };
   expect(String(listSection({ ...none, isPartial: true, openNotHeld: 5 }))).not.toContain('There are no');
+  expect(String(listSection({ ...none, read: 0, total: 0, failure: 'no broker' }))).not.toContain(
+    'There are no',
+  );
+  expect(String(listSection({ ...none, read: 1 }))).not.toContain('There are no');
+  expect(String(listSection({ ...none, filter: ['stage=SPOOL'] }))).not.toContain('There are no');
   expect(String(listSection(none))).toContain('There are no dead-letter records.');
 });
