@@ -19,7 +19,7 @@ import {
 import { createReveal, isRevealing } from '../page/reveal.ts';
 import { filterOf } from './filter.ts';
 import { followTail, readOne, readRecent } from './read-tail.ts';
-import { type Events, eventsOf, newsOf, recordsOf, type Topics, topicsOf } from './show-events.ts';
+import { type Events, eventsOf, newsOf, recordsOf, type Topics, tailOf, topicsOf } from './show-events.ts';
 import { type ShownRecord, showRecord } from './show-record.ts';
 import { TopicList } from './topic-list.ts';
 
@@ -84,7 +84,7 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
       data: (request) =>
         turns.page(() => reveal.show(request, (mask) => look(request, mask), 'reveal records', auditedOf)),
       render: eventsOf,
-      cli: (request) => commandOf(request),
+      cli: commandOf,
       async *live(request): AsyncIterable<LiveUpdate> {
         // A record does not change, and a stream that ends would be opened again and again.
         if (request.query.at) {
@@ -118,11 +118,11 @@ export const auditedOf = ({ topic, at, filter, records }: Events): object => ({
   records: records.map(positionText),
 });
 
-function commandOf(request: PageRequest): string {
+function commandOf(request: PageRequest, events?: Events): string {
   const { key } = filterOf(request.query);
   const options = [
     ...(key === undefined ? [] : ['--key', shellWord(key)]),
     ...(isRevealing(request) ? ['--reveal'] : []),
   ];
-  return ['hookline tail', shellWord(request.params.topic ?? ''), ...options].join(' ');
+  return [tailOf(request.params.topic ?? '', events?.records ?? []), ...options].join(' ');
 }

@@ -1,6 +1,8 @@
 import type { TopicKind } from '../../cli/inspect/describe-record.ts';
+import { isoOf } from '../../core/instant.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { positionText } from '../../core/record.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { address, formValue, type Html, html } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
 import { badge, bytes, table, time } from '../page/parts.ts';
@@ -103,12 +105,19 @@ function recordOf(record: ShownRecord, limits: Limits, isOpen: boolean): Html {
     key === null ? html`<span class="quiet">none</span>` : clip(key, limits.header)
   }</h3>
 <details${isOpen && html` open`}><summary>${typeOf(record)}</summary>
-${!record.isWhole && html`<p>${badge('large', 'note')} The value has ${bytes(record.bytes)}; the console reads its beginning. <code>hookline tail ${topic}</code> shows all of it.</p>`}
+${!record.isWhole && html`<p>${badge('large', 'note')} The value has ${bytes(record.bytes)}; the console reads its beginning. <code>${tailOf(topic, [record])}</code> shows all of it.</p>`}
 ${record.schemaFault !== null && html`<p>${badge('not decoded', 'bad')} ${record.schemaFault}</p>`}
 <div class="beside"><div><h4>Fields</h4><pre class="wrap">${fieldsText(fields, limits.text)}</pre></div>
 ${source !== null && html`<div><h4>Message</h4><pre class="wrap">${clip(source, limits.text)}</pre></div>`}</div>
 <details><summary>Headers</summary>${headersOf(headers, limits)}</details>
 </details></article>\n`;
+}
+
+/** The command that shows these records and later ones: without `--since` it shows those that arrive. */
+export function tailOf(topic: string, records: readonly Pick<ShownRecord, 'time'>[]): string {
+  const times = records.map(({ time: text }) => Date.parse(text)).filter((ms) => !Number.isNaN(ms));
+  const since = times.length > 0 ? ` --since ${isoOf(Math.min(...times))}` : '';
+  return `hookline tail ${shellWord(topic)}${since}`;
 }
 
 /** What it is, in a word or two. */

@@ -23,8 +23,11 @@ export type Page<Data extends object = object> = {
   data(request: PageRequest): Promise<Data>;
   /** The content of `<main>`, below the title. */
   render(data: Data, request: PageRequest): Html;
-  /** The command of the CLI that shows the same, as typed: `hookline dlq list`. Values of the user's go through {@link shellWord}. */
-  cli(request: PageRequest): string;
+  /**
+   * The command of the CLI that shows the same, as typed: `hookline dlq list`. Values of the user's go through {@link shellWord}.
+   * @param data what the page shows; unset on the page of a change
+   */
+  cli(request: PageRequest, data?: Data): string;
   /**
    * Where given, the page stays open and changes: its script reads these updates until the reader leaves, when `signal` aborts. The first
    * one says that the page is up to date: it comes as soon as that is known, with nothing but an `id` where nothing has changed.

@@ -33,7 +33,9 @@ export function servePage(app: FastifyInstance, page: Page, serving: Serving): v
     // A form or a client that posts needs it, and a token is nothing without its cookie.
     if (kind === 'json') return reply.header('csrf-token', tokenOf(reply, given.user)).send(data);
     const content = page.render(data, given);
-    return reply.type('text/html; charset=utf-8').send(frameOf(page, given, serving, { content }).toString());
+    return reply
+      .type('text/html; charset=utf-8')
+      .send(frameOf(page, given, serving, { content, data }).toString());
   });
 }
 
@@ -42,7 +44,7 @@ export const frameOf = (
   page: Page,
   request: PageRequest,
   { pages, canLogOut }: Pick<Serving, 'pages' | 'canLogOut'>,
-  { content, title = page.title }: { content: ReturnType<typeof html>; title?: string },
+  { content, title = page.title, data }: { content: ReturnType<typeof html>; title?: string; data?: object },
 ) =>
   layout({
     pages,
@@ -51,7 +53,7 @@ export const frameOf = (
     title,
     path: page.path,
     user: request.user,
-    cli: page.cli(request),
+    cli: page.cli(request, data),
     isLive: page.live !== undefined && title === page.title,
     csrfField: request.csrfField,
   });
