@@ -188,6 +188,7 @@ function withoutReveal(url: string): string | undefined {
 const guard = (identify: Identify) => async (request: FastifyRequest, reply: FastifyReply) => {
   const [path = ''] = request.url.split('?', 1);
   const isRead = request.method === 'GET' || request.method === 'HEAD';
+  const isFile = isRead && ASSETS.test(path);
   if (isRead && PROBES.test(path)) return;
   if (isFromAnotherSite(request)) {
     if (!isLink(request))
@@ -196,13 +197,15 @@ const guard = (identify: Identify) => async (request: FastifyRequest, reply: Fas
     if (masked !== undefined) return reply.redirect(masked, 303);
   }
   const identity = await identify(request);
+  // The page that says why not needs its files.
+  if ('refused' in identity && isFile) return;
   if ('refused' in identity)
     throw Object.assign(new Error(identity.refused), { statusCode: 403, isPlain: true });
   if ('user' in identity) {
     request.consoleUser = identity.user;
     return;
   }
-  if (isRead && (ASSETS.test(path) || path === LOGIN || path.startsWith(`${LOGIN}/`))) return;
+  if (isFile || (isRead && (path === LOGIN || path.startsWith(`${LOGIN}/`)))) return;
   const isPage = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html');
   if (isPage) return reply.redirect(`${LOGIN}?to=${encodeURIComponent(request.url)}`, 303);
   throw Object.assign(new Error('Nobody is logged in.'), { statusCode: 401 });

@@ -195,6 +195,17 @@ it('has its probes and its files, and nothing else of its folder', async () => {
   ).toEqual([404, 404, 404, 404]);
 });
 
+it('gives the page that says why somebody is refused its style, and nothing else', async () => {
+  await using the = await openConsoleApp(HEADER_MODE);
+  const status = async (url: string) =>
+    (await the.app.inject({ url, headers: { accept: 'text/html' } })).statusCode;
+  expect([
+    await status('/words'),
+    await status('/assets/console.css'),
+    await status('/assets/../main.ts'),
+  ]).toEqual([403, 200, 403]);
+});
+
 it('waits for one style before it paints, and stays below 200 kB with all that a page can load', async () => {
   await using the = await openConsoleApp();
   const page = await the.app.inject({ url: '/words', headers: HTML });
