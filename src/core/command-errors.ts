@@ -36,7 +36,7 @@ export const COMMAND_ERRORS = {
     status: null,
     retryable: false,
     result: 'REJECTED',
-    text: 'no active subscription has this ref',
+    text: 'no active subscription has this ref: create it, or adopt the one that the provider has',
   },
   REF_IN_USE: {
     status: null,

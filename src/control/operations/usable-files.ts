@@ -31,7 +31,7 @@ export async function usableFiles(
 }
 
 const OF_ANOTHER =
-  'webhooks of a new subscription would be refused; remove this file and signing-secret, or adopt the one that they are of';
+  'webhooks of a new subscription would be refused; remove this file and signing-secret, or adopt the subscription that they belong to';
 
 async function endIntent(
   context: OperationContext,
