@@ -72,7 +72,7 @@ it(
     expectInOrder(stdout, [
       '"stored":"kafka"}',
       'payment-status',
-      'ledger-eu',
+      'ledger-fr',
       'SUCCEEDED',
       '200',
       'ledger-us',
