@@ -44,7 +44,7 @@ export function findPage(deps: ConsoleDeps, turns: Turns): Page {
   const tell = async (request: PageRequest): Promise<Story> => {
     const wanted = wantedOf(request);
     if (wanted === '')
-      return { wanted, lines: [], earlier: [], coverage: find.coverage(), scan: null, unsearched: 0 };
+      return { wanted, lines: [], earlier: [], ...find.coverage(), scan: null, unsearched: 0 };
     return reveal.show(request, (mask) => find.story(wanted, mask), 'reveal the story', auditedOf);
   };
   return definePage<Story>({
@@ -65,7 +65,7 @@ export function findPage(deps: ConsoleDeps, turns: Turns): Page {
         const state = find.stateOf(wanted);
         if (state === seen) continue;
         seen = state;
-        yield { id: 'coverage', html: coverageSection({ coverage: find.coverage() }) };
+        yield { id: 'coverage', html: coverageSection(find.coverage()) };
         // What was revealed once stays as it is: each look would be an entry of the audit trail.
         if (wanted === '' || isRevealing(request)) continue;
         yield { id: 'story', html: storySection(await tell(request), request) };

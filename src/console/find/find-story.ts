@@ -10,7 +10,7 @@ import { type Scan, type ScanState, unsearchedOf } from './scan.ts';
 import { type StoryLine, tellStory } from './tell-story.ts';
 
 export type FindDeps = {
-  readonly index: Pick<RecordIndex, 'find' | 'kindOf' | 'coverage'>;
+  readonly index: Pick<RecordIndex, 'find' | 'kindOf' | 'coverage' | 'failure'>;
   readonly records: Pick<OpenTopics, 'read'>;
   readonly scan: Pick<Scan, 'of'>;
   readonly read: RecordReader;
@@ -22,6 +22,8 @@ export type Story = {
   /** By topic, records about it that are not shown, as they are before the latest ones; `atLeast` where not all were counted. */
   readonly earlier: readonly { readonly topic: string; readonly count: number; readonly atLeast: boolean }[];
   readonly coverage: readonly TopicCoverage[];
+  /** Why nothing is indexed, where no topic is known. */
+  readonly failure: string | null;
   /** The search of what is not indexed, where there is or was one. */
   readonly scan: ScanState | null;
   /** Offsets that are not indexed, and that no such search has read to its end. */
@@ -49,7 +51,7 @@ export async function findStory(deps: FindDeps, wanted: string, mask: Mask): Pro
   const lines = tellStory(inOrder(onlyOnce(found)), replays);
   const coverage = index.coverage();
   const unsearched = unsearchedOf(coverage, (state?.status === 'done' && scan?.indexed) || []);
-  return { wanted, lines, earlier, coverage, scan: state, unsearched };
+  return { wanted, lines, earlier, coverage, failure: index.failure, scan: state, unsearched };
 }
 
 type Positions = {

@@ -31,7 +31,7 @@ export type Find = {
   story(wanted: string, mask: Mask): Promise<Story>;
   /** Reads what the index does not hold. @param by the user */
   scan(wanted: string, by: string): ScanState;
-  coverage(): TopicCoverage[];
+  coverage(): Pick<Story, 'coverage' | 'failure'>;
   /** Another text than before when there may be more to tell. */
   stateOf(wanted: string): string;
   stop(): Promise<void>;
@@ -73,12 +73,13 @@ export function openFind(deps: OpenFindDeps): Find {
   return {
     story: (wanted, mask) => turns.page(() => findStory({ index, records, scan, read }, wanted, mask)),
     scan: (wanted, by) => scan.start(wanted, by),
-    coverage: () => index.coverage(),
+    coverage: () => ({ coverage: index.coverage(), failure: index.failure }),
     stateOf: (wanted) =>
       JSON.stringify([
         wanted === '' ? null : index.find(wanted, 1),
         scan.of(wanted)?.state,
         index.coverage().map(progressOf),
+        index.failure,
       ]),
     stop: () => (stopped ??= stop()),
   };

@@ -85,8 +85,12 @@ function scanOf({ wanted, scan, unsearched }: Story, { csrfField }: PageRequest)
 const uncovered = ({ oldest, first, next, end }: PartitionCoverage): number =>
   Math.max(0, end - oldest) - Math.max(0, Math.min(next, end) - Math.max(first, oldest));
 
-export const coverageSection = ({ coverage }: Pick<Story, 'coverage'>): Html => html`<section id="coverage">
+export const coverageSection = ({
+  coverage,
+  failure,
+}: Pick<Story, 'coverage' | 'failure'>): Html => html`<section id="coverage">
 <h2>What is indexed</h2>
+${failure !== null && html`<p>${badge('not read now', 'bad')} ${failure}</p>`}
 <details id="coverage-by-topic"><summary>${summaryOf(coverage)}</summary>
 ${table<TopicCoverage>(
   'Indexed offsets by topic',

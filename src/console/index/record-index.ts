@@ -77,6 +77,11 @@ export class RecordIndex {
     }));
   }
 
+  /** Why no topic is known, and {@link coverage} has nothing to say. */
+  get failure(): string | null {
+    return this.#kinds.size > 0 ? null : (this.#failures.get(null) ?? null);
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([...this.#topics.values()].map((topic) => topic.stop()));

@@ -46,7 +46,7 @@ const mask = () => createMask(config(), false);
 
 /** Everything that the topics hold is in the index. */
 const isCurrent = (find: Find) => {
-  const coverage = find.coverage();
+  const coverage = find.coverage().coverage;
   const isRead = ({ partitions }: (typeof coverage)[number]) =>
     partitions.length > 0 && partitions.every(({ next, end }) => next === end);
   return coverage.length > 5 && coverage.every(isRead);
@@ -107,7 +107,9 @@ describe('the console finds', () => {
     await until('the index is current', () => isCurrent(first));
     await first.stop();
     const second = open({ indexDir });
-    await until('coverage is known', () => second.coverage().some(({ partitions }) => partitions.length > 0));
+    await until('coverage is known', () =>
+      second.coverage().coverage.some(({ partitions }) => partitions.length > 0),
+    );
     expect(await story(second, eventId, 2)).toContain('redriven payment-status');
     const other = receiptOf(await receiver.trigger1({ event: 'payment-status' }));
     expect(await story(second, other.eventId, 2)).toEqual(['received', 'stored payment-status']);
@@ -119,7 +121,7 @@ describe('the console finds', () => {
     const find = open({ indexMaxBytes: 0 });
     expect(find.scan(eventId, 'vera')).toMatchObject({ status: 'running', read: 0 });
     await until('coverage is known', () => isCurrent(find));
-    const payments = find.coverage().find(({ topic }) => topic.endsWith('.payment-status'));
+    const payments = find.coverage().coverage.find(({ topic }) => topic.endsWith('.payment-status'));
     expect(payments).toMatchObject({ kind: 'event', failure: null });
     expect(payments?.partitions.every(({ first, end }) => first === end)).toBe(true);
     const { scan, lines } = await until('the scan is done', async () => {

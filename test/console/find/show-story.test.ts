@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { pageOf } from '../../../src/console/find/show-story.ts';
+import { coverageSection, pageOf } from '../../../src/console/find/show-story.ts';
 import { formValue, html } from '../../../src/console/page/html.ts';
 import type { PageRequest } from '../../../src/console/page/page.ts';
 
@@ -12,11 +12,19 @@ const request: PageRequest = {
 };
 
 it('has what is searched for in its forms as it was given: another text would be searched for', () => {
-  const story = { ...{ wanted: ENTITY, lines: [], earlier: [], coverage: [] }, scan: null, unsearched: 7 };
+  const story = {
+    ...{ wanted: ENTITY, lines: [], earlier: [], coverage: [], failure: null },
+    ...{ scan: null, unsearched: 7 },
+  };
   const page = String(pageOf(story, request));
   const values = [...page.matchAll(/name="q" value="([^"]*)"/g)].map(([, value]) => value);
   expect(values).toEqual(Array.from({ length: 2 }, () => 'pay\u202e&quot;&lt;1&gt;\u200b'));
   expect(page).not.toContain('The story of pay\u202e');
+});
+
+it('says why nothing is indexed', () => {
+  const failure = 'the brokers cannot be reached';
+  expect(String(coverageSection({ coverage: [], failure }))).toContain(failure);
 });
 
 it('a value of a form is text, and cannot leave its place', () => {

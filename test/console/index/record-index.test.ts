@@ -184,6 +184,18 @@ it('does not call complete what Kafka has not answered about, and does so again 
   await until('it is known again', () => index.coverage()[0]?.failure === null);
 });
 
+it('says why no topic is known, until one is', async () => {
+  let isDown = true;
+  const before = async () => {
+    if (isDown) throw new HooklineError('KAFKA_UNAVAILABLE');
+  };
+  const { index, current } = setUp({ before });
+  await until('the brokers cannot be reached', () => index.failure === 'the brokers cannot be reached');
+  isDown = false;
+  await current(index);
+  expect(index.failure).toBeNull();
+});
+
 /** Records of the state, each of an epoch. */
 function appendState(topic: ScriptedTopic, ...records: readonly (readonly [ref: string, epoch: number])[]) {
   for (const [ref, epoch] of records) {
