@@ -169,7 +169,7 @@ export function actionsOf(
   { csrfField, may }: PageRequest,
 ): Html {
   if (!may('operate'))
-    return html`<p class="quiet">Who has the role operate can redrive and dismiss these records.</p>`;
+    return html`<p class="quiet">Users with the role operate can redrive and dismiss these records.</p>`;
   const fields = html`${csrfField}${Object.entries(conditions).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${formValue(value)}">`,
   )}`;

@@ -70,7 +70,7 @@ export function subscriptionsPage(
       html`${listOf(data)}${
         request.may('operate')
           ? planForm(request.csrfField)
-          : html`<p class="quiet">Who has the role operate can compare a file with this, and apply it.</p>`
+          : html`<p class="quiet">Users with the role operate can compare a file with this, and apply it.</p>`
       }`,
     changes: [planChange(deps), applyChange(deps)],
   });
