@@ -1,5 +1,6 @@
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import {
+  type ConnectionFault,
   connectionFaultOf,
   type Explanation,
   eachError,
@@ -33,15 +34,37 @@ export function explainRefusal(
   if (error instanceof HooklineError) return error;
   const tokenFault = eachError(error).find(isTokenFault);
   if (tokenFault) return tokenFault;
+  const all = connection.brokers.join(', ');
   const refused = explainSasl(error, connection);
-  if (refused) return explained('KAFKA_REFUSED', refused, connection, error);
+  if (refused) return explained('KAFKA_REFUSED', refused, all, error);
   const plaintext = explainPlaintext(error);
-  if (plaintext) return explained('PLAINTEXT_CREDENTIALS', plaintext, connection, error);
+  if (plaintext) return explained('PLAINTEXT_CREDENTIALS', plaintext, all, error);
   const fault = connectionFaultOf(error);
-  const unreached = fault
-    ? explainFault(fault, BROKERS, connection.tls?.().validity?.notAfter)
-    : neverAnswered && isClosed(error) && explainClosed(connection);
-  return unreached ? explained('KAFKA_UNAVAILABLE', unreached, connection, error) : error;
+  if (fault) return explainUnreached(fault, connection, error);
+  const closed = neverAnswered && isClosed(error) && explainClosed(connection);
+  return closed ? explained('KAFKA_UNAVAILABLE', closed, all, error) : error;
+}
+
+/** Others of KAFKA_BROKERS may well answer: where the error tells which one does not, that one is named alone. */
+function explainUnreached(
+  fault: ConnectionFault,
+  connection: KafkaConnection,
+  error: unknown,
+): HooklineError {
+  const named = [...new Set(eachError(error).flatMap(addressIn))];
+  const isAdvertised = named.length > 0 && !named.some((address) => connection.brokers.includes(address));
+  const side = isAdvertised ? { ...BROKERS, address: 'advertised.listeners of the brokers' } : BROKERS;
+  const explanation = explainFault(fault, side, connection.tls?.().validity?.notAfter);
+  const at = (named.length > 0 ? named : connection.brokers).join(', ');
+  const address = isAdvertised ? `${at}, which the brokers advertise` : at;
+  return explained('KAFKA_UNAVAILABLE', explanation, address, error);
+}
+
+/** kafkajs has the address in `broker`, the other client in the message. */
+function addressIn({ broker, message }: Error & { broker?: unknown }): string[] {
+  if (typeof broker === 'string') return [broker];
+  const [, address] = /^Connection to (\S+:\d+) (?:failed|timed out)/.exec(message) ?? [];
+  return address === undefined ? [] : [address];
 }
 
 /** An advertised address that the password must not be sent to. The clients pass the code, the message, or both. */
@@ -59,10 +82,10 @@ function explainPlaintext(error: unknown): Explanation | undefined {
 function explained(
   code: 'KAFKA_REFUSED' | 'KAFKA_UNAVAILABLE' | 'PLAINTEXT_CREDENTIALS',
   { finding, remedy }: Explanation,
-  { brokers }: KafkaConnection,
+  address: string,
   cause: unknown,
 ): HooklineError {
-  return new HooklineError(code, `${brokers.join(', ')}: ${finding}`, { remedy, cause });
+  return new HooklineError(code, `${address}: ${finding}`, { remedy, cause });
 }
 
 /** What the brokers say of SASL: kafkajs names it in `name` and `type`, the other client in `apiId`. */

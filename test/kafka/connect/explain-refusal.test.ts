@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { explainRefusal } from '../../../src/kafka/connect/explain-refusal.ts';
 
 it('names the address and the remedy of brokers that accept a connection and answer nothing', () => {
@@ -11,5 +11,43 @@ it('names the address and the remedy of brokers that accept a connection and ans
     code: 'KAFKA_UNAVAILABLE',
     message: expect.stringContaining('kafka-1:9092, kafka-2:9092: no answer in time'),
     remedy: 'check that it runs, and check KAFKA_BROKERS and the network between',
+  });
+});
+
+describe('of several brokers the one that an error names', () => {
+  const brokers = ['kafka-1:9092', 'kafka-2:9092'];
+  const connection = { brokers, tls: undefined, sasl: undefined, loopbackOnly: false };
+  const refused = (host: string) => ({
+    kafkajs: Object.assign(new Error('Connection error: connect ECONNREFUSED'), { broker: host }),
+    platformatic: new Error(`Connection to ${host} failed.`, { cause: new Error('connect ECONNREFUSED') }),
+  });
+
+  it.each(Object.entries(refused('kafka-2:9092')))('is named alone: others may answer (%s)', (_, error) => {
+    const retried = new Error('Number of retries exceeded', { cause: error });
+    expect(explainRefusal(retried, connection, { neverAnswered: false })).toMatchObject({
+      code: 'KAFKA_UNAVAILABLE',
+      message: expect.stringContaining('(kafka-2:9092: nobody listens there)'),
+      remedy: 'see that it runs, and correct KAFKA_BROKERS',
+    });
+  });
+
+  it.each(Object.entries(refused('10.0.0.7:19092')))(
+    'is not sought in KAFKA_BROKERS where they advertise another address (%s)',
+    (_, error) => {
+      expect(explainRefusal(error, connection, { neverAnswered: false })).toMatchObject({
+        message: expect.stringContaining(
+          '(10.0.0.7:19092, which the brokers advertise: nobody listens there)',
+        ),
+        remedy: 'see that it runs, and correct advertised.listeners of the brokers',
+      });
+    },
+  );
+
+  it('is named with the others that do not answer either', () => {
+    const errors = brokers.map((broker) => refused(broker).platformatic);
+    const error = explainRefusal(new AggregateError(errors), connection, { neverAnswered: true });
+    expect(error).toMatchObject({
+      message: expect.stringContaining('(kafka-1:9092, kafka-2:9092: nobody listens there)'),
+    });
   });
 });
