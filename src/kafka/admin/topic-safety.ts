@@ -78,12 +78,16 @@ export function assessSafety(
     faults.push(text);
     remedies.push(remedy);
   };
-  if (replicas !== undefined && replicas < Math.max(required, minInsync ?? 0)) {
-    const needed = Math.max(required, minInsync ?? 0);
+  const needed = Math.max(required, minInsync ?? 0);
+  if (replicas !== undefined && replicas < needed) {
+    const isByTopic = replicas >= required;
+    const otherwise = isByTopic
+      ? `, or set ${MIN_INSYNC} to ${required} with kafka-configs`
+      : ', or set MIN_INSYNC_REPLICAS to 1 if one broker is to hold everything';
     fault(
-      `its replication factor is ${replicas}, must be at least ${needed}`,
+      `its replication factor is ${replicas}, must be at least ${needed}${isByTopic ? ` (its ${MIN_INSYNC})` : ''}`,
       `give its partitions ${needed} or more replicas with kafka-reassign-partitions${
-        replicas === 1 ? ', or set MIN_INSYNC_REPLICAS to 1 if one broker is to hold everything' : ''
+        isByTopic || replicas === 1 ? otherwise : ''
       }`,
     );
   }
