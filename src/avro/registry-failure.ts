@@ -39,6 +39,10 @@ export function classify(error: unknown, { url, auth, tokens }: RegistryOptions)
         : 'set SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE, or SCHEMA_REGISTRY_OAUTH_TOKEN_URL and what goes with it';
     return new HooklineError('REGISTRY_REFUSED', `${url} answered ${status}`, { cause: error, remedy });
   }
+  if (status === 422 && /in read-only mode/.test(message ?? '')) {
+    const remedy = 'set its mode to READWRITE, or register the schemas where it copies them from';
+    return new HooklineError('REGISTRY_READ_ONLY', shortened(message), { cause: error, remedy });
+  }
   if (status === 409 || status === 422)
     return new HooklineError('SCHEMA_INCOMPATIBLE', shortened(message), { cause: error });
   const why = shortened(message?.replace(/^.* - (Error, status 400: )?/, ''));
@@ -55,9 +59,10 @@ export function classify(error: unknown, { url, auth, tokens }: RegistryOptions)
   return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${finding}`, { cause: error, remedy });
 }
 
-/** A page, as of a proxy or of the registry's own web interface; or JSON that no registry answers. */
+/** A page, as of a proxy or of the registry's own web interface; or JSON that no registry answers: the client looks into it. */
 const isOfSomethingElse = ({ name }: Error, why = ''): boolean =>
   name === 'SyntaxError' ||
+  name === 'TypeError' ||
   why === NO_REGISTRY ||
   /^(Error, status \d+: )?\s*<(!doctype|html|\?xml)\b/i.test(why);
 

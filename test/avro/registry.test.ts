@@ -98,6 +98,16 @@ describe('the registry', () => {
     },
   );
 
+  it('that is in read-only mode is not said to refuse the schema, and the remedy is named', async () => {
+    const message = 'Subject s is in read-only mode';
+    await using server = await serve(answering(422, { error_code: 42205, message }));
+    await expect(registryAt(server.url).register('s', '"string"')).rejects.toMatchObject({
+      code: 'REGISTRY_READ_ONLY',
+      message: expect.stringContaining(message),
+      remedy: expect.stringContaining('set its mode to READWRITE'),
+    });
+  });
+
   it('that hangs, is not there, or is something else is REGISTRY_UNAVAILABLE, its address named', async () => {
     await using hanging = await serve(() => {});
     await using other = await serve((_request, response) => response.end('<html>a page</html>'));
@@ -151,6 +161,7 @@ describe('the registry', () => {
       () => registry.writerType(7),
       () => registry.versions('s'),
       () => registry.subjects(),
+      () => registry.register('s', '{"type":"record","name":"R","fields":[]}'),
     ];
     const at = status === 404 ? `${server.url} answered 404` : server.url;
     for (const ask of asks) {

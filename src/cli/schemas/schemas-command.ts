@@ -150,10 +150,11 @@ async function pushSchema(registry: Registry, subject: string, schema: string): 
   try {
     return { ok: true, state: 'registered', id: await registry.register(subject, schema) };
   } catch (error) {
-    if (!hasCode(error, 'SCHEMA_INCOMPATIBLE')) throw error;
-    // With old versions that --major --keep-old left, registering again is refused, and needless.
+    if (!hasCode(error, 'SCHEMA_INCOMPATIBLE', 'REGISTRY_READ_ONLY')) throw error;
+    // With old versions that --major --keep-old left, registering again is refused, and needless; so is it where nothing is taken.
     const id = await registry.idOf(subject, schema).catch(() => undefined);
     if (id !== undefined) return { ok: true, state: 'registered', id };
+    if (error.code === 'REGISTRY_READ_ONLY') throw error;
     return { ok: false, state: `refused: ${error.message}. ${REFUSED}` };
   }
 }
