@@ -40,7 +40,7 @@ export function explainRefusal(
   const plaintext = explainPlaintext(error);
   if (plaintext) return explained('PLAINTEXT_CREDENTIALS', plaintext, all, error);
   const fault = connectionFaultOf(error);
-  if (fault) return explainUnreached(fault, connection, error);
+  if (fault) return explainUnreached(fault, connection, error, neverAnswered);
   const closed = neverAnswered && isClosed(error) && explainClosed(connection);
   return closed ? explained('KAFKA_UNAVAILABLE', closed, all, error) : error;
 }
@@ -50,13 +50,16 @@ function explainUnreached(
   fault: ConnectionFault,
   connection: KafkaConnection,
   error: unknown,
+  neverAnswered: boolean,
 ): HooklineError {
+  const { brokers } = connection;
   const named = [...new Set(eachError(error).flatMap(addressIn))];
-  const isAdvertised = named.length > 0 && !named.some((address) => connection.brokers.includes(address));
+  const isAdvertised = named.length > 0 && !named.some((address) => brokers.includes(address));
   const side = isAdvertised ? { ...BROKERS, address: 'advertised.listeners of the brokers' } : BROKERS;
   const explanation = explainFault(fault, side, connection.tls?.().validity?.notAfter);
-  const at = (named.length > 0 ? named : connection.brokers).join(', ');
-  const address = isAdvertised ? `${at}, which the brokers advertise` : at;
+  const isOneOf = named.length === 0 && brokers.length > 1 && !neverAnswered;
+  const at = (named.length > 0 ? named : brokers).join(', ');
+  const address = `${isOneOf ? 'at least one of ' : ''}${at}${isAdvertised ? ', which the brokers advertise' : ''}`;
   return explained('KAFKA_UNAVAILABLE', explanation, address, error);
 }
 

@@ -43,6 +43,13 @@ describe('of several brokers the one that an error names', () => {
     },
   );
 
+  it('is known to be one of them where the error names none, and they have answered before', () => {
+    const error = explainRefusal(new Error('Request timed out'), connection, { neverAnswered: false });
+    expect(error).toMatchObject({
+      message: expect.stringContaining('(at least one of kafka-1:9092, kafka-2:9092: no answer in time)'),
+    });
+  });
+
   it('is named with the others that do not answer either', () => {
     const errors = brokers.map((broker) => refused(broker).platformatic);
     const error = explainRefusal(new AggregateError(errors), connection, { neverAnswered: true });
