@@ -91,6 +91,9 @@ runner.fetch = async function (this: Runner, nodeId) {
  *
  * It also hears nothing of a socket that this process destroys, as those that a consumer leaves open when it has ended: it looks for
  * requests without an answer ten times a second from then on, for each of them, forever. Here it is told.
+ *
+ * What is closed it closes again each time that a consumer starts anew while its broker is unavailable: `unref` leaves a listener each time,
+ * and Node warns of a leak.
  */
 type Connection = {
   readonly socket: Socket | null;
@@ -116,6 +119,7 @@ connection.connect = function (this: Connection) {
   watched.add(socket);
   made.catch(() => socket.destroy());
   socket.once('close', () => {
+    socket.unref = () => socket;
     if (this.socket !== socket || !this.isConnected()) return;
     if (this.authHandlers) this.authHandlers.onError();
     else this.rejectRequests(new KafkaJSError('the connection was cut'));

@@ -1,11 +1,17 @@
 import '../../../src/kafka/connect/client-patches.ts';
 import { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
+import { connect, type Socket } from 'node:net';
 import { afterEach, expect, it, vi } from 'vitest';
 
 afterEach(() => vi.useRealTimers());
 
-type Connection = { connect(): Promise<boolean>; isConnected(): boolean };
+type Connection = {
+  connect(): Promise<boolean>;
+  isConnected(): boolean;
+  disconnect(): Promise<boolean>;
+  readonly socket: Socket | null;
+};
 type MakeSocket = (options: { onConnect: () => void }) => EventEmitter;
 
 const Connection = createRequire(import.meta.url)('kafkajs/src/network/connection.js') as new (
@@ -74,4 +80,17 @@ it('one that is given up before it is made is not made later', async () => {
   // As Node does it: a socket that is destroyed is not connected any more.
   for (const { destroyed, onConnect } of sockets) if (!destroyed) onConnect();
   expect([sockets.length, connection.isConnected()]).toEqual([2, false]);
+});
+
+it('one that is closed again and again while its broker is unavailable keeps no listeners', async () => {
+  const closed = Promise.withResolvers<void>();
+  const socketFactory = () => connect({ host: '127.0.0.1', port: 9 }).once('close', () => closed.resolve());
+  const log = { debug() {}, info() {}, error() {} };
+  const rest = { logger: { namespace: () => log }, connectionTimeout: 1_000, requestTimeout: 1_000 };
+  const connection = new Connection({ host: 'b', port: 1, socketFactory, ...rest });
+  await expect(connection.connect()).rejects.toThrow('ECONNREFUSED');
+  await closed.promise;
+  const before = connection.socket?.listenerCount('connect');
+  for (let n = 0; n < 12; n++) await connection.disconnect();
+  expect(connection.socket?.listenerCount('connect')).toBe(before);
 });
