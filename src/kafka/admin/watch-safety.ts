@@ -29,6 +29,7 @@ export type TopicSafetyObserver = {
 };
 
 const INTERVAL_MS = 30_000;
+const UNKNOWN = 'whether topics can lose records is not known';
 
 type Unsafe = Pick<SafetyAssessment, 'faults' | 'remedies'>;
 type Verdict = { unsafe: Unsafe | null; readonly isPending: boolean };
@@ -101,7 +102,9 @@ export class TopicSafety {
         else if (assessment.isCertain) decide(topic, null);
       }
     } catch (error) {
-      warnings.push(`whether topics can lose records is not known: ${(error as Error).message}`);
+      // Another broker may be named each time.
+      const told = [...this.#warned].find((text) => text.startsWith(UNKNOWN));
+      warnings.push(told ?? `${UNKNOWN}: ${(error as Error).message}`);
     }
     if (!this.#isStopped) this.#warn(warnings);
   }

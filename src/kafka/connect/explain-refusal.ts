@@ -53,7 +53,8 @@ function explainUnreached(
   neverAnswered: boolean,
 ): HooklineError {
   const { brokers } = connection;
-  const named = [...new Set(eachError(error).flatMap(addressIn))];
+  // In one order, however they were tried: what is told once is known by its text.
+  const named = [...new Set(eachError(error).flatMap(addressIn))].sort();
   const isAdvertised = named.length > 0 && !named.some((address) => brokers.includes(address));
   const side = isAdvertised ? { ...BROKERS, address: 'advertised.listeners of the brokers' } : BROKERS;
   const explanation = explainFault(fault, side, connection.tls?.().validity?.notAfter);

@@ -96,6 +96,12 @@ describe('while the process runs', () => {
     expect(safety.trouble()).toBeNull();
   });
 
+  it('brokers that cannot be asked are a warning once, also where another one is named each time', async () => {
+    const { reported, watchUntil } = scripted(new Error('a: no answer'), new Error('b: no answer'), gone());
+    await watchUntil(5);
+    expect(reported).toEqual(['whether topics can lose records is not known: a: no answer']);
+  });
+
   it('unknown values keep the verdict, and are reported once', async () => {
     const { safety, reported, watchUntil } = scripted(UNSAFE, UNSAFE, gone(), gone(), {}, gone());
     await watchUntil(8);

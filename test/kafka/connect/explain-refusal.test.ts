@@ -51,7 +51,7 @@ describe('of several brokers the one that an error names', () => {
   });
 
   it('is named with the others that do not answer either', () => {
-    const errors = brokers.map((broker) => refused(broker).platformatic);
+    const errors = brokers.toReversed().map((broker) => refused(broker).platformatic);
     const error = explainRefusal(new AggregateError(errors), connection, { neverAnswered: true });
     expect(error).toMatchObject({
       message: expect.stringContaining('(kafka-1:9092, kafka-2:9092: nobody listens there)'),
