@@ -1,5 +1,6 @@
 import { type LoggerOptions, type Logger as PinoLogger, pino } from 'pino';
 import type { LOG_LEVELS } from '../config/shared-settings.ts';
+import { shortText } from '../core/cut-text.ts';
 
 /** Without `child`: the fields of a child logger would be in its lines unredacted. */
 export type Logger = Pick<
@@ -45,6 +46,14 @@ const CENSORED = '[redacted]';
 /** Deeper than anything we log on purpose. */
 const MAX_DEPTH = 8;
 const MAX_CAUSES = 4;
+/** What an error says may be an answer of megabytes, which a client has made its message. */
+const MAX_ERROR_CHARACTERS = 8_000;
+
+/**
+ * A JWT, and what stands before it without a dot. Looked for where such a run begins, and only where a dot ends it: from each `eyJ` on,
+ * the time would grow with the square of what the other side sent.
+ */
+const JWT = /(?<![\w-])(?=[\w-]+\.[\w-])([\w-]*?)\beyJ[\w-]{4,}\.[\w-]+(\.[\w-]*)?/g;
 
 /** The fields of a line as they may be written: plain values, without secrets, bodies and cycles. Never throws. */
 function redactFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -56,11 +65,11 @@ function redactFields(fields: Readonly<Record<string, unknown>>): Record<string,
   }
 }
 
-/** Bearer tokens, JWTs and the credentials in an address, anywhere in a text. */
+/** Without bearer tokens, JWTs and the credentials in an address, anywhere in the text. */
 function redactText(text: string): string {
   return text
     .replaceAll(/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${CENSORED}`)
-    .replaceAll(/\beyJ[\w-]{4,}\.[\w-]+(\.[\w-]*)?/g, CENSORED)
+    .replaceAll(JWT, `$1${CENSORED}`)
     .replaceAll(/(:\/\/)[^\s/@"']+@/g, `$1${CENSORED}@`);
 }
 
@@ -79,11 +88,12 @@ type ErrorDescription = {
 function describeError(error: Error, depth = 0): ErrorDescription {
   const { code } = error as { code?: unknown };
   const cause = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
+  const said = (text: string) => shortText(redactText(text), MAX_ERROR_CHARACTERS);
   return {
     type: error.name,
-    message: redactText(error.message),
+    message: said(error.message),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
-    ...(depth === 0 && error.stack !== undefined ? { stack: redactText(error.stack) } : {}),
+    ...(depth === 0 && error.stack !== undefined ? { stack: said(error.stack) } : {}),
     ...(cause instanceof Error && depth < MAX_CAUSES ? { cause: describeError(cause, depth + 1) } : {}),
   };
 }

@@ -170,6 +170,27 @@ describe('redaction', () => {
     expect(JSON.stringify(logged({ err: new Error(text) }))).not.toContain(SECRET);
   });
 
+  it('takes no time that grows with the square of what the other side answered', () => {
+    const began = performance.now();
+    // Each `eyJ` may begin a JWT. An answer of this kind with four megabytes held up a process for days.
+    logged({ err: new Error('eyJ-'.repeat(16 * 1024)) });
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+
+  it('cuts a JWT with other text before it, and every part of a list of them', () => {
+    const jwt = 'eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJ4In0.c2lnbmF0dXJl';
+    expect(logged({ text: `id-${jwt},${jwt} 1.eyJ ${jwt}` }).text).toBe(
+      'id-[redacted],[redacted] 1.eyJ [redacted]',
+    );
+  });
+
+  it('says no more than eight thousand characters of an error, and no part of a secret where it is cut', () => {
+    const cause = new Error(`${'x'.repeat(7_990)}://user:${SECRET}@${'y'.repeat(1_000_000)}`);
+    const line = JSON.stringify(logged({ err: new Error('outside', { cause }), other: cause }));
+    expect(line.length).toBeLessThan(40_000);
+    expect(line).not.toContain('user');
+  });
+
   it('writes a line whatever it is given: circles, bytes, depth, things that throw', () => {
     const circle: Record<string, unknown> = { name: 'x' };
     circle.self = { circle };
