@@ -1,4 +1,5 @@
 import { leadingFieldsOf, type RecordReader } from '../../avro/record-reader.ts';
+import { shortText } from '../../core/cut-text.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { StateFence, type StateVerdict } from '../../subscriptions/state-fence.ts';
@@ -147,7 +148,13 @@ function scalarsOf(fields: unknown): Fields | null {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value !== 'object'));
 }
 
+/** Characters of each text of a record, as in results: whoever may write a command may write a megabyte, which no table shows in time. */
+const MAX_TEXT = 2_000;
+
 const by = (issuer: unknown) => issuer && `by ${issuer}`;
 const id = (value: unknown) => value && `id ${value}`;
 const joinTexts = (texts: readonly unknown[]) =>
-  texts.filter((text) => text !== null && text !== undefined && text !== '' && text !== false).join(', ');
+  texts
+    .filter((text) => text !== null && text !== undefined && text !== '' && text !== false)
+    .map((text) => shortText(String(text), MAX_TEXT))
+    .join(', ');

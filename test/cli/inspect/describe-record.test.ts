@@ -51,3 +51,12 @@ it('describes a command whose fields are objects that cannot be converted to tex
   const record = { topic: 't', partition: 0, offset: 0n, key: null, value, headers: {}, timestamp: 0 };
   expect(await command(record, 'a')).toEqual({ step: 'command', what: 'x' });
 });
+
+it('shows of a megabyte in a command as much as a table shows in time', async () => {
+  const { command } = describers(() => Promise.reject(new Error('no Avro')), SHOWN);
+  const value = Buffer.from(JSON.stringify({ ref: 'a', type: 'x', issuedBy: '\n'.repeat(1_000_000) }));
+  const record = { topic: 't', partition: 0, offset: 0n, key: null, value, headers: {}, timestamp: 0 };
+  const { what = '' } = (await command(record, 'a')) ?? {};
+  expect(what).toMatch(/^x, by \n+…$/);
+  expect(what.length).toBeLessThan(2_020);
+});

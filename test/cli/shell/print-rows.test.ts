@@ -101,6 +101,16 @@ describe('the fields of a record', () => {
   });
 });
 
+it('takes no time that grows with the square of the spaces in a text', () => {
+  const { shell, out } = openShell();
+  const value = `a${' '.repeat(32 * 1024)}b`;
+  const began = performance.now();
+  printFields(shell, { value });
+  printRows(shell, false, [{ value }]);
+  expect(performance.now() - began).toBeLessThan(3_000);
+  expect(out()).toBe(`value  ${value}\nvalue\n${value}`);
+});
+
 describe('a value in JSON', () => {
   it('is a number up to 2^53, and base64 for bytes', () => {
     const value = { near: 12n, far: 2n ** 60n, bytes: Buffer.from('abc'), view: new Uint8Array([1]) };
