@@ -6,7 +6,8 @@ export type Sample = {
 };
 
 const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)(?: \d+)?$/;
-const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
+/** Each begins where the one before ends: looked for from each letter on, a name of megabytes would take days. */
+const LABEL = /\s*([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"\s*,?/gy;
 
 /** Parses Prometheus' text format; ignores comments and lines that it cannot parse. */
 export function samplesIn(text: string): Sample[] {

@@ -17,3 +17,14 @@ it('reads a scrape: names, labels, values; comments are ignored', () => {
     { name: 'c', labels: { said: 'a "word" \\ and\na line, {x}' }, value: 1 },
   ]);
 });
+
+it('takes no time that grows with the square of a label that does not end', () => {
+  const began = performance.now();
+  expect(samplesIn(`a{${'b'.repeat(32 * 1024)}} 1`)).toEqual([{ name: 'a', labels: {}, value: 1 }]);
+  expect(performance.now() - began).toBeLessThan(2_000);
+});
+
+it('reads labels with spaces between them, and a comma behind the last one', () => {
+  const [sample] = samplesIn('a{ b="c", d="e" ,f="g",} 2');
+  expect(sample?.labels).toEqual({ b: 'c', d: 'e', f: 'g' });
+});
