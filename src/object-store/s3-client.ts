@@ -49,7 +49,8 @@ export function createClient(
         const result = await next(args);
         const response = result.response as { statusCode: number; body?: unknown };
         const isObject = commandName === 'GetObjectCommand' && response.statusCode < 300;
-        if (response.body instanceof Readable && !isObject) response.body = bounded(response.body);
+        const limit = LONG_ANSWERS.has(commandName ?? '') ? MAX_LONG_ANSWER_BYTES : MAX_ANSWER_BYTES;
+        if (response.body instanceof Readable && !isObject) response.body = bounded(response.body, limit);
         return result;
       },
     { step: 'deserialize', priority: 'low', name: 'hooklineBoundedAnswer' },
@@ -73,15 +74,25 @@ const plaintextTo = (host: string) =>
       "give an https address in endpoint_url of AWS's files, or set ALLOW_PLAINTEXT_CREDENTIALS to true where nobody else can read that network",
   });
 
-/** Bytes of an answer that is no object; a page of a list has two at most. The SDK reads it whole. */
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+/**
+ * Bytes of an answer that is no object: why something is refused, mostly. The SDK reads it whole and parses it at once: of 8 MiB
+ * the thread that takes webhooks could do nothing else for a second or more, at every write.
+ */
+const MAX_ANSWER_BYTES = 256 * 1024;
 
-function bounded(body: Readable): Readable {
+/** Those of tools alone; a page of a list has two megabytes at most. */
+const LONG_ANSWERS: ReadonlySet<string> = new Set([
+  'ListObjectsV2Command',
+  'GetBucketLifecycleConfigurationCommand',
+]);
+const MAX_LONG_ANSWER_BYTES = 8 * 1024 * 1024;
+
+function bounded(body: Readable, maxBytes: number): Readable {
   let bytes = 0;
   const limit = new Transform({
     transform(chunk: Buffer, _, done) {
       bytes += chunk.length;
-      if (bytes > MAX_ANSWER_BYTES) done(new Error(`the answer has more than ${MAX_ANSWER_BYTES} bytes`));
+      if (bytes > maxBytes) done(new Error(`the answer has more than ${maxBytes} bytes`));
       else done(null, chunk);
     },
   });

@@ -29,6 +29,13 @@ describe('an answer to a write', () => {
     await expect(rules).rejects.toThrow('has more than 8388608 bytes');
   });
 
+  it('is read up to 256 KiB, as parsing megabytes takes the time of webhooks', async () => {
+    const xml = `<Error><Message>${'&amp;'.repeat(60 * 1024)}</Message></Error>`;
+    s3.answer = () => ({ status: 403, headers: {}, body: xml });
+    await expect(create()).rejects.toThrow('the answer has more than 262144 bytes');
+    await expect(client.describe('a.json', within())).rejects.toThrow('answered 403');
+  });
+
   it('confirms it with the checksum', async () => {
     expect(await create()).toBe('created');
     expect(await create()).toBe('exists');
