@@ -79,7 +79,11 @@ export function createIngressApp(deps: AppDeps): FastifyInstance {
   };
   // The sender's next request then takes a new connection, to a process that stays; one that was left open would
   // hold up the stop, and be destroyed in the middle of a request.
-  const isEnding = () => stopping || deps.leaving.aborted;
+  const isEnding = ({ headers }: IncomingMessage) =>
+    stopping ||
+    deps.leaving.aborted ||
+    // What came with such a request in one piece, Node drops: the next answer would be taken for that of a request that nobody has read.
+    headers.upgrade !== undefined;
   const secondsSince = (began: number) => (clock.now() - began) / 1_000;
   const refuse = ({ request, response }: Exchange, thrown: unknown, ref?: string, began?: number) => {
     if (isRefusedAlready(request)) return;
@@ -88,7 +92,7 @@ export function createIngressApp(deps: AppDeps): FastifyInstance {
     // A sender that still waits for a go-ahead won't send its body: the connection can't be used again.
     const mustClose = isExpecting(request);
     if (!mustClose) discardRest(request, discarding);
-    sendAnswer(response, errorAnswer(error), mustClose || isEnding());
+    sendAnswer(response, errorAnswer(error), mustClose || isEnding(request));
   };
   // What cannot be a webhook: no connection is kept for it, and little of its body is read.
   const refuseRequest = async ({ request, response }: Exchange, code: ErrorCode) => {
@@ -118,7 +122,7 @@ export function createIngressApp(deps: AppDeps): FastifyInstance {
       const traceparent = traceparentOf(headers);
       const receipt = await receiveWebhook({ ref, address, headers, raw, wantBody, traceparent }, deps);
       observer.accepted(ref, receipt, secondsSince(began));
-      sendAnswer(response, receiptAnswer(receipt), isEnding());
+      sendAnswer(response, receiptAnswer(receipt), isEnding(raw));
     } catch (error) {
       if (error instanceof HooklineError && error.code === 'UNAUTHENTIC') markRefuted(socket);
       refuse(exchange, error, ref, began);

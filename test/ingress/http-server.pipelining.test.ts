@@ -83,4 +83,25 @@ describe('requests in a pipeline', () => {
     expect(keys).toEqual(lengths.map((_, n) => `e-${n}`));
     socket.destroy();
   });
+
+  it('end with one that offers another protocol: no answer is taken for that of one behind it, which is dropped', async () => {
+    await using ingress = await startIngressApp();
+    const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk';
+    const socket = connect(ingress.port, '127.0.0.1');
+    let answers = '';
+    socket.on('data', (chunk) => {
+      answers += chunk.toString();
+    });
+    socket.on('error', () => {});
+    let isClosed = false;
+    socket.once('close', () => {
+      isClosed = true;
+    });
+    socket.write(request.replace('Host: h', `Host: h\r\n${offer}`) + requestOf('{"type":"x","n":2}'));
+    await expect.poll(() => answers).toContain('eventId');
+    socket.write(requestOf('{"type":"x","n":3}'));
+    await expect.poll(() => isClosed || answers.split('eventId').length > 2).toBe(true);
+    expect(answers.match(/HTTP\/1\.1 200/g)).toHaveLength(1);
+    expect(answers).toMatch(/^connection: close/im);
+  });
 });
