@@ -11,6 +11,7 @@ import { freePorts } from '../../stack/plan-ports.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { openConsoleApp } from '../../support/console-app.ts';
 import { CLIENT, openOpenIdProvider } from '../../support/openid-provider.ts';
+import { serve } from '../../support/serve.ts';
 
 /** The console with a real OpenID provider, and a browser that keeps cookies and follows no redirect by itself. */
 async function openLogin(roles = 'viewers=view,oncall=operate') {
@@ -246,6 +247,33 @@ it('says that the provider does not answer', async () => {
   await login.provider[Symbol.asyncDispose]();
   const { response, text } = await login.open('/words');
   expect([response.status, text]).toEqual([503, expect.stringContaining('does not answer')]);
+});
+
+it('reads no answer of the provider without end', async () => {
+  let isLeft = false;
+  await using provider = await serve((_, response) => {
+    response.once('close', () => {
+      isLeft = true;
+    });
+    response.writeHead(200, { 'content-type': 'application/json' }).write('{"a":"');
+    const pour = () => {
+      while (!response.destroyed && response.write('x'.repeat(65_536)));
+    };
+    response.on('drain', pour);
+    pour();
+  });
+  const secretFile = join(mkdtempSync(join(tmpdir(), 'console-')), 'secret');
+  writeFileSync(secretFile, CLIENT.secret);
+  await using the = await openConsoleApp({
+    ...{ CONSOLE_OIDC_ISSUER: provider.url, CONSOLE_OIDC_CLIENT_ID: CLIENT.id },
+    ...{ CONSOLE_OIDC_CLIENT_SECRET_FILE: secretFile, CONSOLE_ROLES: '*=view' },
+  });
+  const began = performance.now();
+  const answer = openOidc(the.settings, () => CLIENT.secret).begin('http://127.0.0.1/login/callback');
+  await expect(answer).rejects.toThrow();
+  // The client's own time-out is ten seconds, which allows gigabytes.
+  expect(performance.now() - began).toBeLessThan(8_000);
+  await expect.poll(() => isLeft).toBe(true);
 });
 
 it('logs out with the form of a page alone', async () => {
