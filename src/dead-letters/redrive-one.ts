@@ -1,4 +1,5 @@
 import type { RecordReader } from '../avro/record-reader.ts';
+import { isCommandId } from '../core/command.ts';
 import { ERRORS, HooklineError } from '../core/errors.ts';
 import { type OutgoingRecord, type Position, recordName } from '../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
@@ -153,7 +154,10 @@ async function commandRecord(
   // The first byte of Confluent's wire format.
   if (value[0] !== 0) return 'it is not Avro, and cannot be read now either';
   try {
-    await deps.readAvro(value);
+    // Control could give it no result, and would dead-letter it again.
+    const { commandId } = await deps.readAvro(value);
+    if (typeof commandId !== 'string' || !isCommandId(commandId))
+      return 'it has no commandId that a result could have: send a corrected command';
   } catch (error) {
     return `it still cannot be read: ${(error as Error).message}`;
   }

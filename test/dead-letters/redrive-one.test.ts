@@ -13,7 +13,7 @@ const COMMANDS = 'payments.commands';
 /** The first byte of Avro in Confluent's wire format. */
 const avro = Buffer.from([0, 1, 2]);
 
-const readable: RecordReader = async () => ({});
+const readable: RecordReader = async () => ({ commandId: 'c-1' });
 
 /** @param publish called before each record; what it throws is the brokers' answer */
 function open({ publish = (_: OutgoingRecord) => {}, readAvro = readable } = {}) {
@@ -76,6 +76,19 @@ describe('a dead-letter record that is redriven', () => {
     const { outcome, message } = await redriveOne(command(), avro, redelivery);
     expect({ outcome, message, topics: topics() }).toEqual({
       ...{ outcome: 'refused', message: 'it still cannot be read: no schema 7', topics: [] },
+    });
+  });
+
+  it.each([
+    ['is empty', { commandId: '' }],
+    ['has a space', { commandId: 'a b' }],
+    ['has more than 200 characters', { commandId: 'a'.repeat(201) }],
+    ['is missing, as it is the record of another schema', { eventId: 'e-1' }],
+  ])('stays open as a command that would be dead-lettered again: its commandId %s', async (_, fields) => {
+    const { redelivery, topics } = open({ readAvro: async () => fields });
+    const { outcome, message } = await redriveOne(command(), avro, redelivery);
+    expect({ outcome, message, topics: topics() }).toEqual({
+      ...{ outcome: 'refused', message: expect.stringContaining('no commandId'), topics: [] },
     });
   });
 
