@@ -17,6 +17,8 @@ export type Outcome = {
   readonly retryAfterMs: number | null;
   /** No request was sent: the provider is known to be unavailable. */
   readonly notSent?: true;
+  /** A request before this one was answered 401: its token was no longer taken. */
+  readonly afterUnauthorised?: true;
   /** No answer was waited for as long as one usually is: the caller's time was up before. */
   readonly timedOutEarly?: true;
 };
@@ -94,7 +96,8 @@ export function createProviderCall(deps: {
   return async (request) => {
     const until = clock.now() + (request.patience?.leftMs ?? Number.POSITIVE_INFINITY);
     const outcome = await once(request, until);
-    return outcome.judgement === 'unauthorised' ? once(request, until) : outcome;
+    if (outcome.judgement !== 'unauthorised') return outcome;
+    return { ...(await once(request, until)), afterUnauthorised: true };
   };
 }
 

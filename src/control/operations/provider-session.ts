@@ -87,7 +87,7 @@ export function createCommandSession(deps: {
     try {
       const patience = { leftMs: leftMs(), lease: deps.lease };
       const outcome = await deps.call({ ...request, patience });
-      if (!outcome.notSent) attempts++;
+      attempts += (outcome.notSent ? 0 : 1) + (outcome.afterUnauthorised ? 1 : 0);
       httpStatus = outcome.status ?? httpStatus;
       return outcome;
     } catch (error) {

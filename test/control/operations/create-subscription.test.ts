@@ -191,6 +191,13 @@ describe('a creation', () => {
 });
 
 describe('a creation that comes to nothing', () => {
+  it('counts the request whose token was not taken, and the one with a fresh token', async () => {
+    await using harness = await openControlHarness();
+    await harness.sandbox.fail({ operation: 'create', kind: 'status', code: 401, times: 2 });
+    // The list of what exists, and the creation twice.
+    expect(await harness.run(create('a'))).toMatchObject({ status: 'FAILED', httpStatus: 401, attempts: 3 });
+  });
+
   const refusals = [
     ['is refused', { operation: 'create', kind: 'status', code: 422 }, 'PROVIDER_REFUSED', 422],
     ['finds no such operation', { operation: 'create', kind: 'status', code: 404 }, 'PROVIDER_REFUSED', 404],

@@ -113,6 +113,17 @@ describe("a command's dealings with the provider", () => {
     expect(session.made().attempts).toBe(1);
   });
 
+  it('count the request that was answered 401 before this one', async () => {
+    const { session } = open([
+      outcome('done', { afterUnauthorised: true }),
+      outcome('later', { notSent: true, afterUnauthorised: true }),
+    ]);
+    await session.api.remove('x');
+    expect(session.made().attempts).toBe(2);
+    await session.api.remove('x');
+    expect(session.made().attempts).toBe(3);
+  });
+
   it('have a tenth of their time for the closing alone', async () => {
     const clock = manualClock();
     const { session } = open([outcome('done'), outcome('done')], 10_000, clock);
