@@ -163,7 +163,8 @@ async function writeLayer(
   blobs: string,
   scratch: string,
 ): Promise<Descriptor & { diffId: string }> {
-  const [diffId, digest] = [createHash('sha256'), createHash('sha256')];
+  const diffId = createHash('sha256');
+  const digest = createHash('sha256');
   let size = 0;
   await pipeline(
     gzip(through(plain, (chunk) => void diffId.update(chunk))),

@@ -35,7 +35,8 @@ export async function watchedIds(
     const changed: string[] = [];
     const lost: string[] = [];
     for (const schema of schemas) {
-      const [id, before] = [await lookUpId(registry, prefix, schema), ids.of(schema)];
+      const id = await lookUpId(registry, prefix, schema);
+      const before = ids.of(schema);
       if (id === null) lost.push(schema.file);
       else if (id !== before) changed.push(`${schema.file} had ${before}, has ${id}`);
     }

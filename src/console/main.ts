@@ -85,5 +85,6 @@ function readRenewed(file: typeof secretFile): () => string {
   return renewedFrom({ files: [file], read: (name) => readFileSync(name), make, observer: files });
 }
 
-const [{ stopDeadlineMs }, { prefix }] = [config.runtime, config.topics];
+const { stopDeadlineMs } = config.runtime;
+const { prefix } = config.topics;
 await runProcess({ logger, misspelt: misspelt(consoleConfig(prefix), process.env), stopDeadlineMs, start });

@@ -37,14 +37,15 @@ limitHeapGrowth();
 const config = configOrExit(() => loadControlConfig(nodeSource(process.env)));
 const schemas = configOrExit(() => commandSchemasIn(config.schemas.dir));
 const logger = createLogger({ name: 'hookline-control', level: config.runtime.logLevel });
+const files = observeFiles(logger);
 const tokenLog = observeTokens(logger);
-const connecting = { files: observeFiles(logger), clock, tokenLog };
-const sealingKeys = configOrExit(() => openSealingKeys(config.control.sealingKeyFile, connecting));
-const [log, clientId] = [clientLog(logger), 'hookline-control'];
-const registry = configOrExit(() => openRegistry(config.registry, connecting));
-const access = configOrExit(() => openKafka({ settings: config.kafka, ...connecting, clientId, log }));
+const client = { clientId: 'hookline-control', log: clientLog(logger), clock, files, tokenLog };
+const sealingKeys = configOrExit(() => openSealingKeys(config.control.sealingKeyFile, client));
+const registry = configOrExit(() => openRegistry(config.registry, client));
+const access = configOrExit(() => openKafka({ settings: config.kafka, ...client }));
 
-const [{ stopDeadlineMs }, { groupId, sessionTimeoutMs }] = [config.runtime, config.control];
+const { stopDeadlineMs } = config.runtime;
+const { groupId, sessionTimeoutMs } = config.control;
 const { client: kafka, openSession, openTopic } = access;
 const topics = config.commandTopics.map(({ name }) => name);
 const { prefix } = config.topics;
@@ -58,7 +59,7 @@ async function start(components: Components): Promise<void> {
   const context = await openContext({ logger, clock, components }, config.runtime);
   const { metrics, probes, gate } = context;
   const observe = observeControl({ logger, metrics, clock });
-  for (const log of [connecting.files, tokenLog]) log.report(metrics);
+  for (const log of [files, tokenLog]) log.report(metrics);
 
   const ids = await gate.pass('the schema registry', () =>
     watchedIds({ registry, prefix }, Object.values(schemas), context),
@@ -75,7 +76,7 @@ async function start(components: Components): Promise<void> {
   probes.readyWhen('state', () => observe.refused());
   metrics.samplers.add(() => observe.subscriptions(state.subscriptions.all()));
 
-  const calling = { settings: config.provider, ...connecting, newId, ...observe.provider };
+  const calling = { settings: config.provider, clock, files, tokenLog, newId, ...observe.provider };
   const { call } = add('provider', openProvider(calling));
   const openDeadLetters = add('open dead-letter records', observeOpenCount(access, config, context));
   const opened = { schemas, ids, registry, publisher, state, call, openDeadLetters };

@@ -35,7 +35,8 @@ export function observeControl({ logger, metrics, clock }: Observed) {
       own.commands.inc({ type, status: result.status });
       own.commandSeconds.observe({ type }, (result.finishedAt - result.receivedAt) / 1_000);
       const { subscriptions, drift, ...line } = result;
-      const [listed, drifted] = [subscriptions?.length, drift?.length];
+      const listed = subscriptions?.length;
+      const drifted = drift?.length;
       logger.info(
         { ...line, listed, drifted, ms: result.finishedAt - result.receivedAt },
         'command finished',

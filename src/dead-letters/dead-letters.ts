@@ -215,6 +215,7 @@ const eventIdOf = (deadLetter: DeadLetter) => deadLetter.headers[NAMES.eventId];
 
 export function byTime(a: DeadLetter, b: DeadLetter): number {
   if (a.time !== b.time) return a.time - b.time;
-  const [one, other] = [a.positions[0], b.positions[0]];
+  const one = a.positions[0];
+  const other = b.positions[0];
   return one && other ? one.partition - other.partition || Number(one.offset - other.offset) : 0;
 }

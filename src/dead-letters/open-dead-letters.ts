@@ -20,16 +20,19 @@ const STAGES = [...DEAD_LETTER_STAGES, FOREIGN];
 
 /** What joins records, and tells what became of them. Nothing else of a record is read but its key: no body and no message. */
 const READ = [
-  ...[NAMES.stage, NAMES.eventId, NAMES.receivedAt, NAMES.part, NAMES.parts, NAMES.partsOf],
-  ...[
-    NAMES.sealed,
-    NAMES.redrivenAt,
-    NAMES.topic,
-    NAMES.partition,
-    NAMES.offset,
-    NAMES.redriveOf,
-    NAMES.dismissalOf,
-  ],
+  NAMES.stage,
+  NAMES.eventId,
+  NAMES.receivedAt,
+  NAMES.part,
+  NAMES.parts,
+  NAMES.partsOf,
+  NAMES.sealed,
+  NAMES.redrivenAt,
+  NAMES.topic,
+  NAMES.partition,
+  NAMES.offset,
+  NAMES.redriveOf,
+  NAMES.dismissalOf,
 ];
 
 /** Hookline writes none that is longer. Longer ones count as not there: somebody else's must not fill the memory. */

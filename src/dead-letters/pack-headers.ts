@@ -10,8 +10,17 @@ type Shape = readonly (readonly [name: string, text: string | null])[];
 
 /** Different for nearly each record, even if two neighbours have the same. */
 const ALWAYS_OWN: ReadonlySet<string> = new Set([
-  ...[NAMES.eventId, NAMES.receivedAt, NAMES.offset, NAMES.traceparent, NAMES.commandId],
-  ...[NAMES.bodyUri, NAMES.bodyBytes, NAMES.bodySha256, NAMES.redrivenAt, NAMES.redrivenFrom, NAMES.partsOf],
+  NAMES.eventId,
+  NAMES.receivedAt,
+  NAMES.offset,
+  NAMES.traceparent,
+  NAMES.commandId,
+  NAMES.bodyUri,
+  NAMES.bodyBytes,
+  NAMES.bodySha256,
+  NAMES.redrivenAt,
+  NAMES.redrivenFrom,
+  NAMES.partsOf,
 ]);
 
 /** Texts and shapes that are looked up before another copy is kept. */

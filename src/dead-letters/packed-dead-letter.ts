@@ -107,7 +107,8 @@ export class PackedDeadLetter implements DeadLetter {
 
   get #first(): Copy {
     const offset = BigInt(this.#offset);
-    const [part, attempt] = [this.#part, this.#attempt];
+    const part = this.#part;
+    const attempt = this.#attempt;
     return { partition: this.#partition, offset, bytes: this.#bytes, part, attempt };
   }
 

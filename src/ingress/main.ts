@@ -32,7 +32,8 @@ const config = configOrExit(() => loadIngressConfig(nodeSource(process.env)));
 const events = configOrExit(() => eventSchemasIn(config.schemas.dir));
 const { subscription } = configOrExit(() => commandSchemasIn(config.schemas.dir));
 const logger = createLogger({ name: 'hookline-ingress', level: config.runtime.logLevel });
-const [files, tokenLog] = [observeFiles(logger), observeTokens(logger)];
+const files = observeFiles(logger);
+const tokenLog = observeTokens(logger);
 const client = { clientId: 'hookline-ingress', log: clientLog(logger), clock, files, tokenLog };
 const sealingKeys = configOrExit(() => openSealingKeys(config.subscriptions.sealingKeyFile, client));
 const bodies = configOrExit(() => bodiesByPolicy(events, { ...config, sealingKeys }));
@@ -40,13 +41,15 @@ const registry = configOrExit(() => openRegistry(config.registry, client));
 const kafka = configOrExit(() => openKafka({ settings: config.kafka, ...client }));
 
 await runProcess({
-  ...{ logger, misspelt: misspelt(ingressConfig, process.env) },
+  logger,
+  misspelt: misspelt(ingressConfig, process.env),
   stopDeadlineMs: config.runtime.stopDeadlineMs,
   async start(components) {
     const context = await openContext({ logger, clock, components }, config.runtime);
     const { gate, metrics } = context;
     for (const log of [files, tokenLog]) log.report(metrics);
-    const [{ prefix }, { layout, publishDeadlineMs }] = [config.topics, config.ingress];
+    const { prefix } = config.topics;
+    const { layout, publishDeadlineMs } = config.ingress;
     const tracer = await startTracing(config.tracing, context);
     const spool = await openSpool(config.spool, sealingKeys, context);
     const startup = openStartupState({ dir: config.spool.dir, registry, prefix, context });
@@ -55,21 +58,14 @@ await runProcess({
     );
     const routes = createEventRoutes(events, prefix, ids);
     const topic = topicName(prefix, OWN_TOPICS.subscriptions);
-    const isKafkaReached = await awaitTopics(
-      {
-        ...{ kafka: kafka.client, written: deliveryTopics(routes, prefix), others: [topic] },
-        ...config.durability,
-        ...(spool && { mayStartWithout: mayStartWithoutKafka }),
-      },
-      context,
-    );
+    const topics = { written: deliveryTopics(routes, prefix), others: [topic], ...config.durability };
+    const withoutKafka = spool && { mayStartWithout: mayStartWithoutKafka };
+    const isKafkaReached = await awaitTopics({ kafka: kafka.client, ...topics, ...withoutKafka }, context);
     const read = createOwnReader(subscription.codec, ids.of(subscription), registry, clock);
+    const reading = { openTopic: kafka.openTopic, topic, read, ...startup.subscriptions };
+    const keyringGate = isKafkaReached ? gate : backgroundGate(context);
     const { keyring, topicRead, keysKnown } = await startKeyring(
-      {
-        ...{ settings: config.subscriptions, sealingKeys, openTopic: kafka.openTopic, topic, read },
-        gate: isKafkaReached ? gate : backgroundGate(context),
-        ...startup.subscriptions,
-      },
+      { settings: config.subscriptions, sealingKeys, gate: keyringGate, ...reading },
       context,
     );
     if (isKafkaReached) await topicRead;
@@ -78,17 +74,16 @@ await runProcess({
       context,
     );
     const memory = openBodyMemory(config, context);
-    const large = startLargeBodies(
-      {
-        worker: {
-          ...{ kafka: config.kafka, schemaFiles: events.files, topicPrefix: prefix },
-          ...{ bodyStore: config.bodyStore, bodyStoreAttempts: bodies.bodyStoreAttempts },
-          ...{ layout, schemaIds: new Map(events.registered.map((schema) => [schema.file, ids.of(schema)])) },
-        },
-        ...{ memory, delivery: ports, kafkaTokens: kafka.tokens },
-      },
-      context,
-    );
+    const worker = {
+      kafka: config.kafka,
+      bodyStore: config.bodyStore,
+      bodyStoreAttempts: bodies.bodyStoreAttempts,
+      schemaFiles: events.files,
+      schemaIds: new Map(events.registered.map((schema) => [schema.file, ids.of(schema)])),
+      topicPrefix: prefix,
+      layout,
+    };
+    const large = startLargeBodies({ worker, memory, delivery: ports, kafkaTokens: kafka.tokens }, context);
     const storing = { publisher: traced(publisher, tracer), publishDeadlineMs, large, keysKnown };
     const store = openStore({ delivery: ports, ...storing }, spool, context);
     const delivery = { observer: ports.observer, store: traceStore(store.store, tracer) };

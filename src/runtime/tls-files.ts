@@ -40,7 +40,9 @@ export function tlsMaterial(tls: TlsFiles, contents: readonly Buffer[]): TlsMate
     const content = contentOf(file);
     return file && content && certificatesIn(content, file);
   };
-  const [ca, cert, key] = [certificates(tls.ca), certificates(tls.cert), contentOf(tls.key)];
+  const ca = certificates(tls.ca);
+  const cert = certificates(tls.cert);
+  const key = contentOf(tls.key);
   try {
     return {
       context: createSecureContext({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }),

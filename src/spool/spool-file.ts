@@ -214,7 +214,8 @@ export class SpoolFile {
   }
 
   #transaction(work: () => void): void {
-    const [rows, keyMissing] = [this.#rows, this.#keyMissing];
+    const rows = this.#rows;
+    const keyMissing = this.#keyMissing;
     try {
       this.#db.exec('BEGIN IMMEDIATE');
       work();

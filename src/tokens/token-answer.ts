@@ -32,8 +32,13 @@ export const isToken = (token: unknown): token is string =>
 
 /** Codes of RFC 6749, 4.1.2.1 and 5.2: a gateway's own `error` is none. */
 const REFUSAL_CODES: ReadonlySet<string | undefined> = new Set([
-  ...['invalid_request', 'invalid_client', 'invalid_grant', 'invalid_scope', 'access_denied'],
-  ...['unauthorized_client', 'unsupported_grant_type'],
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'invalid_scope',
+  'access_denied',
+  'unauthorized_client',
+  'unsupported_grant_type',
 ]);
 
 /** Whether the endpoint itself refuses, and will as long as nobody changes something. */

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { type AvroType, fieldsWithoutDefault, qualify } from '../../src/avro/avro-schema.ts';
 
 const record = (name: string, fields: object, more: object = {}) => ({
-  ...{ type: 'record', name, ...more },
+  type: 'record',
+  name,
+  ...more,
   fields: Object.entries(fields).map(([field, type]) => ({ name: field, type })),
 });
 /** The type of each field of the root. */
@@ -52,7 +54,8 @@ describe('a name in a schema', () => {
 
 it('fields that can be null and have no default are found wherever they stand', () => {
   const inner = {
-    ...{ type: 'record', name: 'I' },
+    type: 'record',
+    name: 'I',
     fields: [
       { name: 'b', type: ['null', 'int'] },
       { name: 'c', type: 'int' },

@@ -115,7 +115,9 @@ describe('a field with a pointer', () => {
   it('names a type by its short name in the enclosing namespace, whatever other namespaces define', () => {
     const one = { type: 'record', name: 'Agent', fields: [field('v', 'string', '/v')] };
     const two = {
-      ...{ type: 'record', name: 'Agent', namespace: 'test.two' },
+      type: 'record',
+      name: 'Agent',
+      namespace: 'test.two',
       fields: [field('w', 'long', '/w'), field('z', 'string', '/z')],
     };
     const schema = schemaOf(
@@ -136,7 +138,8 @@ describe('a field with a pointer', () => {
   it('names a type inside one with a dotted name in the namespace of that name', () => {
     const inner = { type: 'record', name: 'Id', fields: [field('v', 'string', '/v')] };
     const outer = {
-      ...{ type: 'record', name: 'other.Agent' },
+      type: 'record',
+      name: 'other.Agent',
       fields: [field('id', inner, '/id'), field('again', 'Id', '/id')],
     };
     const schema = schemaOf(field('a', outer), field('b', 'other.Id', '/payload/a/id'));

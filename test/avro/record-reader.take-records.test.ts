@@ -8,10 +8,15 @@ import { serve } from '../support/serve.ts';
 const own = compileCodec({ type: 'record', name: 'R', fields: [{ name: 'a', type: 'string' }] });
 const optional = { name: 'b', type: ['null', 'string'], default: null };
 const newer = compileCodec({ type: 'record', name: 'R', fields: [{ name: 'a', type: 'string' }, optional] });
-const [OWN, NEWER] = [1, 2];
+const OWN = 1;
+const NEWER = 2;
 
 const incoming = (key: string | null, value: Buffer | null): IncomingRecord => ({
-  ...{ topic: 't', partition: 3, offset: 7n, headers: {}, timestamp: 0 },
+  topic: 't',
+  partition: 3,
+  offset: 7n,
+  headers: {},
+  timestamp: 0,
   key: key === null ? null : Buffer.from(key),
   value,
 });

@@ -30,7 +30,7 @@ async function watching() {
   const context = { logger, clock, components } as unknown as Parameters<typeof watchedIds>[2];
   const ids = await watchedIds(deps, schemas, context);
   const at = schemas.map((one) => ids.of(one));
-  return { ...{ clock, lines, stopping, failures, answers }, ids: at, changes: () => changes };
+  return { clock, lines, stopping, failures, answers, ids: at, changes: () => changes };
 }
 
 it('ends the process when the registry has other ids than at its start, and has them twice', async () => {

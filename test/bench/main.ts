@@ -46,7 +46,9 @@ const peer = options.systems.some(isPeer) && (await goTool(REDPANDA_CONNECT, bui
 const vegeta = options.rates.length > 0 && (await goTool(VEGETA, build));
 if (options.busyCore) disposing.use(keepCoreBusy());
 const wanted: SystemOptions[] = options.systems.map((name) => ({
-  ...{ name, stack, profileDir: isPeer(name) ? undefined : profileDir },
+  name,
+  stack,
+  profileDir: isPeer(name) ? undefined : profileDir,
   ...(peer && { env: { REDPANDA_CONNECT: peer } }),
 }));
 if (against !== undefined) wanted.push({ name: 'hookline', stack, root: against });

@@ -34,7 +34,11 @@ export async function measureRates(options: RateOptions): Promise<RateSeries[]> 
   const series = FORMS.filter((form) => capacity.has(form)).flatMap((form) =>
     percents.flatMap((percent) =>
       systems.map((system, n) => ({
-        ...{ system, form, percent, targets: join(dir, `${form}-${n}.targets`), rounds: [] as RateSeen[] },
+        system,
+        form,
+        percent,
+        targets: join(dir, `${form}-${n}.targets`),
+        rounds: [] as RateSeen[],
         perSecond: Math.round(((capacity.get(form) ?? 0) * percent) / 100),
       })),
     ),
@@ -53,7 +57,11 @@ export async function measureRates(options: RateOptions): Promise<RateSeries[]> 
     }
   }
   return series.map(({ system, form, percent, perSecond, rounds }) => ({
-    ...{ system: system.label, form, percent, perSecond, rounds },
+    system: system.label,
+    form,
+    percent,
+    perSecond,
+    rounds,
   }));
 }
 

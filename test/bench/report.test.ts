@@ -3,11 +3,18 @@ import type { Measurement } from './measure.ts';
 import { type Series, spreadOf, tableOf } from './report.ts';
 
 const measured = (cpuMicros: number): Measurement => ({
-  ...{ requestsPerSecond: 1e6 / cpuMicros, cpuMicros, p50Ms: 1, p99Ms: 2, peakRssMb: 100 },
-  ...{ answered: 10, stored: 10 },
+  requestsPerSecond: 1e6 / cpuMicros,
+  cpuMicros,
+  p50Ms: 1,
+  p99Ms: 2,
+  peakRssMb: 100,
+  answered: 10,
+  stored: 10,
 });
 const series = (system: string, ...cpu: number[]): Series => ({
-  ...{ system, form: 'plain', connections: 128 },
+  system,
+  form: 'plain',
+  connections: 128,
   rounds: cpu.map(measured),
 });
 

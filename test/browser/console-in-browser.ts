@@ -57,7 +57,9 @@ export class ConsoleInBrowser implements AsyncDisposable {
     const control = await ControlFixture.make(stack, { RECONCILE_INTERVAL_MS: '1000' });
     const targets = await Promise.all([control.ingress.process.adminUrl(), control.control.adminUrl()]);
     const running = control.fixture.start('src/console/main.ts', {
-      ...{ CONSOLE_PORT: '0', CONSOLE_TARGETS: targets.join(','), ...env },
+      CONSOLE_PORT: '0',
+      CONSOLE_TARGETS: targets.join(','),
+      ...env,
     });
     const { port } = await running.logged('console listening');
     return new ConsoleInBrowser(browser, control, running, `http://127.0.0.1:${port}`);
@@ -90,7 +92,10 @@ export class ConsoleInBrowser implements AsyncDisposable {
   /** A subscription and a few events of it, one of which has a text of the test's in every field. */
   async seed(text = SCRIPT): Promise<{ eventId: string; commandId: string }> {
     const { commandId } = await this.control.run({
-      ...{ type: 'subscription.create', ref: 'ledger-eu', events: ['payment_status'], issuedBy: text },
+      type: 'subscription.create',
+      ref: 'ledger-eu',
+      events: ['payment_status'],
+      issuedBy: text,
     });
     await this.control.trigger({ ref: 'ledger-eu', sealed: true, count: 3 });
     const [provider] = await this.control.subscriptions();

@@ -9,7 +9,11 @@ import { launchChromium } from './console-in-browser.ts';
 
 const pageOf = (path: `/${string}`, live: (signal: AbortSignal) => AsyncIterable<LiveUpdate>) =>
   definePage<object>({
-    ...{ path, title: path, role: 'view', cli: () => 'hookline', data: async () => ({}) },
+    path,
+    title: path,
+    role: 'view',
+    cli: () => 'hookline',
+    data: async () => ({}),
     render: () => html`<p id="shown">as loaded</p><label for="reason">Reason</label><input id="reason">`,
     live: ({ signal }) => live(signal),
   });
@@ -46,7 +50,8 @@ beforeEach(async () => {
   port = 0;
   await openApp();
   const context = await browser.newContext({
-    ...{ baseURL: `http://127.0.0.1:${port}`, extraHTTPHeaders: as('vera', 'oncall') },
+    baseURL: `http://127.0.0.1:${port}`,
+    extraHTTPHeaders: as('vera', 'oncall'),
   });
   page = await context.newPage();
 });

@@ -17,7 +17,11 @@ const NOTE_TEXTS = `
   };`;
 const END = Date.parse('2026-11-28T10:00:00Z') / 1_000;
 const PAGE = definePage<object>({
-  ...{ path: '/plotted', title: 'Plotted', role: 'view', cli: () => 'hookline', data: async () => ({}) },
+  path: '/plotted',
+  title: 'Plotted',
+  role: 'view',
+  cli: () => 'hookline',
+  data: async () => ({}),
   render: () =>
     html`${plot(
       'one',

@@ -17,7 +17,8 @@ let fixture: Fixture;
 beforeAll(async () => {
   fixture = await Fixture.make(inject('stack'));
   const kafka = testKafka(fixture.env);
-  const [admin, producer] = [kafka.admin(), kafka.producer({ allowAutoTopicCreation: false })];
+  const admin = kafka.admin();
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
   await Promise.all([admin.connect(), producer.connect()]);
   const foreign = `${fixture.prefix}-ledger.commands`;
   const topics = [{ topic: foreign, numPartitions: 1, replicationFactor: 1 }];

@@ -85,8 +85,11 @@ it('hookline bodies check ends so too, and says that it could not check', async 
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'key');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
   const env = {
-    ...{ KAFKA_BROKERS: brokers.address, SCHEMA_REGISTRY_URL: registry.url },
-    ...{ BODY_STORE: 's3://bodies/p', BODY_STORE_ENDPOINT: store.url, BODY_STORE_REGION: 'eu-west-1' },
+    KAFKA_BROKERS: brokers.address,
+    SCHEMA_REGISTRY_URL: registry.url,
+    BODY_STORE: 's3://bodies/p',
+    BODY_STORE_ENDPOINT: store.url,
+    BODY_STORE_REGION: 'eu-west-1',
   };
   await endsSoon(asked.signal, cliUntil(asked.signal, env, 'bodies', 'check'), 3);
 });

@@ -89,7 +89,9 @@ describe('a pattern of refs', () => {
     expect(told('a=ledger-*,a=ledger-eu,b=ledger')).toEqual([]);
     fc.assert(
       fc.property(pattern, pattern, ref, (p, q, r) => {
-        const [one, other, text] = [p.join(''), q.join(''), r.join('')];
+        const one = p.join('');
+        const other = q.join('');
+        const text = r.join('');
         if (!takesRef([one], text) || !takesRef([other], text)) return;
         const topics = [
           { name: 'a', refs: [one] },

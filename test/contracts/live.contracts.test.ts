@@ -49,8 +49,13 @@ describe('what Hookline publishes', () => {
 
 const message = '{"type":"accounts-entries","entityId":"a-1"}';
 const event = () => ({
-  ...{ eventId: randomUUID(), type: 'accounts-entries', entityId: 'a-1', subscription: REF },
-  ...{ receivedAt: Date.now(), source: message as string | null, sourceRef: null as object | null },
+  eventId: randomUUID(),
+  type: 'accounts-entries',
+  entityId: 'a-1',
+  subscription: REF,
+  receivedAt: Date.now(),
+  source: message as string | null,
+  sourceRef: null as object | null,
 });
 const object = { uri: 's3://events/a', bytes: 44, sha256: '0'.repeat(64), omitted: [] };
 const repeated = randomUUID();

@@ -147,6 +147,7 @@ it('events that an adopted subscription has may be sent again, though the dialec
   expect(await harness.run({ ...update, events: ['refund_status', 'other'] })).toMatchObject(unknown);
   // This provider has no such event, but it was asked.
   expect(await harness.run({ ...update, events: ['payment-status', 'refund_status'] })).toMatchObject({
-    ...{ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' },
+    status: 'FAILED',
+    errorCode: 'PROVIDER_REFUSED',
   });
 });

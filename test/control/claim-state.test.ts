@@ -276,7 +276,8 @@ it('whatever is frozen, thawed and compacted, the state is the last process’s,
 
 it('of two processes that claim the same epoch one has it, and the other a higher one', async () => {
   const log = new Log();
-  const [one, two] = [openProcess(log, 'one'), openProcess(log, 'two')];
+  const one = openProcess(log, 'one');
+  const two = openProcess(log, 'two');
   await Promise.all([one.claim(), two.claim()]);
   expect(new Set([one.epoch, two.epoch]).size).toBe(2);
   expect(Math.min(one.epoch, two.epoch)).toBeGreaterThan(0);
@@ -284,7 +285,8 @@ it('of two processes that claim the same epoch one has it, and the other a highe
 
 it('a process that another has come after holds nothing any more, and what it began has to begin anew', async () => {
   const log = new Log();
-  const [one, two] = [openProcess(log, 'one'), openProcess(log, 'two')];
+  const one = openProcess(log, 'one');
+  const two = openProcess(log, 'two');
   await one.claim();
   await two.claim();
   expect([one.epoch, two.epoch]).toEqual([1, 2]);
@@ -299,7 +301,8 @@ it('a process that another has come after holds nothing any more, and what it be
 /** A frozen process's record of `a` lands behind what its successor wrote; the next one finds it when it starts. */
 async function withLateRecord() {
   const log = new Log();
-  const [frozen, successor] = [openProcess(log, 'frozen'), openProcess(log, 'successor')];
+  const frozen = openProcess(log, 'frozen');
+  const successor = openProcess(log, 'successor');
   await frozen.claim();
   await successor.claim();
   successor.write('a', 'right', false);
@@ -338,7 +341,8 @@ it('what the lease of one command was too short to restore is restored under the
 
 it('a late record that came while the process stood by does not outlive what counts', async () => {
   const log = new Log();
-  const [frozen, next] = [openProcess(log, 'frozen'), openProcess(log, 'next')];
+  const frozen = openProcess(log, 'frozen');
+  const next = openProcess(log, 'next');
   await frozen.claim();
   next.working(true);
   await settle();
@@ -355,8 +359,10 @@ it('a late record that came while the process stood by does not outlive what cou
 
 it('a lower claim that came late does not outlive the one that counts: no epoch is claimed twice', async () => {
   const log = new Log();
-  const [first, frozen] = [openProcess(log, 'first'), openProcess(log, 'frozen')];
-  const [next, last] = [openProcess(log, 'next'), openProcess(log, 'last')];
+  const first = openProcess(log, 'first');
+  const frozen = openProcess(log, 'frozen');
+  const next = openProcess(log, 'next');
+  const last = openProcess(log, 'last');
   first.stuckClaims = 0b110;
   await first.claim();
   frozen.stuckClaims = 0b011;
@@ -375,7 +381,8 @@ it('a lower claim that came late does not outlive the one that counts: no epoch 
 
 it('an equal claim that came late does not outlive the one that counts: its process does not take it for the first', async () => {
   const log = new Log();
-  const [frozen, next] = [openProcess(log, 'frozen'), openProcess(log, 'next')];
+  const frozen = openProcess(log, 'frozen');
+  const next = openProcess(log, 'next');
   frozen.stuckClaims = 0b111;
   const held = frozen.claim();
   next.working(true);
@@ -390,7 +397,8 @@ it('an equal claim that came late does not outlive the one that counts: its proc
 
 it('a process that reads the topic again from its beginning claims anew, and once, where compaction has left another’s claim first', async () => {
   const log = new Log();
-  const [frozen, next] = [openProcess(log, 'frozen'), openProcess(log, 'next')];
+  const frozen = openProcess(log, 'frozen');
+  const next = openProcess(log, 'next');
   frozen.stuckClaims = 0b111;
   void frozen.claim();
   next.working(true);
@@ -413,7 +421,8 @@ it('a process that reads the topic again from its beginning claims anew, and onc
 
 it('when the topic was made anew, of two processes only the last to claim holds an epoch', async () => {
   const log = new Log();
-  const [one, two] = [openProcess(log, 'one'), openProcess(log, 'two')];
+  const one = openProcess(log, 'one');
+  const two = openProcess(log, 'two');
   one.working(true);
   await settle();
   const before = await one.acquire(leaseOf(new AbortController().signal));
@@ -432,7 +441,8 @@ it('when the topic was made anew, of two processes only the last to claim holds 
 
 it('a claim does not count that is the first only as the topic was read again since', async () => {
   const log = new Log();
-  const [one, two] = [openProcess(log, 'one'), openProcess(log, 'two')];
+  const one = openProcess(log, 'one');
+  const two = openProcess(log, 'two');
   let isSecond: Promise<void> | undefined;
   one.beforeClaim = () => {
     if (!isSecond) two.working(true);
@@ -535,7 +545,8 @@ it('a restore that no broker takes is told, and holds up no command', async () =
 
 it('what a topic lacks that was made anew is written there again by the process that works', async () => {
   const log = new Log();
-  const [one, standby] = [openProcess(log, 'one'), openProcess(log, 'standby')];
+  const one = openProcess(log, 'one');
+  const standby = openProcess(log, 'standby');
   one.working(true);
   await settle();
   one.epoch = 1;
@@ -557,7 +568,8 @@ it('what a topic lacks that was made anew is written there again by the process 
 
 it('what another topic lacks is restored by the process that takes over, where none worked, and not over what it has', async () => {
   const log = new Log();
-  const [one, standby] = [openProcess(log, 'one'), openProcess(log, 'standby')];
+  const one = openProcess(log, 'one');
+  const standby = openProcess(log, 'standby');
   await one.claim();
   for (const ref of ['a', 'b']) one.write(ref, 'before', false);
   standby.read();
@@ -571,7 +583,8 @@ it('what another topic lacks is restored by the process that takes over, where n
 
 it('what another topic lacks is dropped by a process that takes over, where another has worked there', async () => {
   const log = new Log();
-  const [one, standby] = [openProcess(log, 'one'), openProcess(log, 'standby')];
+  const one = openProcess(log, 'one');
+  const standby = openProcess(log, 'standby');
   one.working(true);
   await settle();
   one.epoch = 1;
@@ -597,7 +610,8 @@ it('what another topic lacks is dropped by a process that takes over, where anot
 
 it('what another topic lacks is written by the process that works, though a late claim of another has landed there', async () => {
   const log = new Log();
-  const [frozen, one] = [openProcess(log, 'frozen'), openProcess(log, 'one')];
+  const frozen = openProcess(log, 'frozen');
+  const one = openProcess(log, 'one');
   frozen.stuckClaims = 0b111;
   void frozen.claim();
   one.working(true);
@@ -614,7 +628,8 @@ it('what another topic lacks is written by the process that works, though a late
 
 it('a late record of the earlier topic does not count in the one that was made anew', async () => {
   const log = new Log();
-  const [frozen, one] = [openProcess(log, 'frozen'), openProcess(log, 'one')];
+  const frozen = openProcess(log, 'frozen');
+  const one = openProcess(log, 'one');
   await frozen.claim();
   one.working(true);
   await settle();

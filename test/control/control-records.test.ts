@@ -81,8 +81,13 @@ it('what is confirmed behind another claim does not count: the command is told',
 it('a command that does not fit in the dead-letter topic leaves one without its bytes, which says where they are', async () => {
   const { records, stored } = open(new HooklineError('RECORD_TOO_LARGE'));
   const command = {
-    ...{ topic: 'payments.commands', partition: 2, offset: 7n, headers: {}, timestamp: 1_234 },
-    ...{ key: Buffer.alloc(1_000), value: Buffer.alloc(2_000) },
+    topic: 'payments.commands',
+    partition: 2,
+    offset: 7n,
+    headers: {},
+    timestamp: 1_234,
+    key: Buffer.alloc(1_000),
+    value: Buffer.alloc(2_000),
   };
   const why = { reason: new HooklineError('COMMAND_INVALID', 'x'.repeat(1_000_000)), commandId: 'c-1' };
   await records.storeDeadLetter(command, why, leaseOf(new AbortController().signal));

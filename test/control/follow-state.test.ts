@@ -17,9 +17,16 @@ it('a start that may not read one of its topics leaves none of them open: it is 
     return { lookUp, close: () => void open.delete(topic) } as unknown as TopicFetcher;
   };
   const following = followState({
-    ...{ openTopic, prefix: 'p', schemas: SCHEMAS, ids: SCHEMA_IDS, clock: manualClock() },
-    ...{ registry: {} as never, onUnreadable: expect.fail, onAwaited: expect.fail },
-    ...{ onBrokenOff() {}, onRecreated: expect.fail },
+    openTopic,
+    prefix: 'p',
+    schemas: SCHEMAS,
+    ids: SCHEMA_IDS,
+    clock: manualClock(),
+    registry: {} as never,
+    onUnreadable: expect.fail,
+    onAwaited: expect.fail,
+    onBrokenOff() {},
+    onRecreated: expect.fail,
   });
   await expect(following).rejects.toThrow('p.command-results: this user may not read it');
   expect([opened, [...open]]).toEqual([2, []]);

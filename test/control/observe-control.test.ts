@@ -25,7 +25,9 @@ it('counts comparisons with the provider that fail, until one does not', async (
 it('tells that the brokers refuse the commands where they do, and of nothing else that comes between', () => {
   const log = capturedLog();
   const { reader } = observeControl({
-    ...{ logger: log.logger, metrics: createMetrics({ ofNode: false }), clock: manualClock() },
+    logger: log.logger,
+    metrics: createMetrics({ ofNode: false }),
+    clock: manualClock(),
   });
   reader.onRefused(new HooklineError('KAFKA_REFUSED', 't: this user may not read it'));
   reader.onRefused(new Error('Unknown topic t.'));

@@ -11,7 +11,11 @@ const reader = createCommandReader(() => Promise.reject(new HooklineError('REGIS
 const keys = (key: string | null, value: object | string | Buffer) =>
   keysOf(
     {
-      ...{ topic: 't', partition: 0, offset: 0n, headers: {}, timestamp: 0 },
+      topic: 't',
+      partition: 0,
+      offset: 0n,
+      headers: {},
+      timestamp: 0,
       key: key === null ? null : Buffer.from(key),
       value: Buffer.isBuffer(value)
         ? value
@@ -64,15 +68,13 @@ describe('two commands in two partitions that come at once are carried out one a
     const queue = new KeyedQueue(32, []);
     for (const [partition, command] of [CREATE, second].entries()) {
       const work = new PartitionWork({
-        ...{
-          queue,
-          clock: systemClock,
-          handle: harness.take,
-          checkLease: () => {},
-          leftMs: () => 1_000,
-          onError: expect.fail,
-          onCapacity: () => {},
-        },
+        queue,
+        clock: systemClock,
+        handle: harness.take,
+        checkLease: () => {},
+        leftMs: () => 1_000,
+        onError: expect.fail,
+        onCapacity: () => {},
         keysOf: (one) => keysOf(one, reader),
         commit: async () => {},
       });

@@ -23,8 +23,14 @@ describe('a command', () => {
   it('needs an id, a type and a ref; the rest has a meaning when it is absent', () => {
     expect(parseCommand(base)).toEqual({
       ...base,
-      ...{ events: null, executionIds: null, extra: {}, issuedBy: null, expiresAt: null },
-      ...{ dryRun: false, ifMatch: null, unknownFields: [] },
+      events: null,
+      executionIds: null,
+      extra: {},
+      issuedBy: null,
+      expiresAt: null,
+      dryRun: false,
+      ifMatch: null,
+      unknownFields: [],
     });
     const absent = { events: null, executionIds: null, extra: null, issuedBy: null, expiresAt: null };
     expect(parseCommand({ ...base, ...absent, dryRun: null, issuedAt: null })).toEqual(parseCommand(base));
@@ -32,9 +38,17 @@ describe('a command', () => {
 
   it('is read whole', () => {
     const fields = {
-      ...{ commandId: '0b9f', type: 'webhook.replay', ref: 'a', executionIds: ['x', 'y'], events: [] },
-      ...{ extra: { n: [1] }, issuedBy: 'ledger', issuedAt: 5, expiresAt: '2026-11-21T08:00:00+01:00' },
-      ...{ dryRun: true, ifMatch: 'c-0' },
+      commandId: '0b9f',
+      type: 'webhook.replay',
+      ref: 'a',
+      executionIds: ['x', 'y'],
+      events: [],
+      extra: { n: [1] },
+      issuedBy: 'ledger',
+      issuedAt: 5,
+      expiresAt: '2026-11-21T08:00:00+01:00',
+      dryRun: true,
+      ifMatch: 'c-0',
     };
     const { issuedAt, ...kept } = fields;
     expect(parseCommand(fields)).toEqual({
@@ -101,7 +115,9 @@ describe('a command', () => {
     ],
     [
       {
-        ...{ commandId: 'c', type: 'webhook.replay', ref: 'a' },
+        commandId: 'c',
+        type: 'webhook.replay',
+        ref: 'a',
         executionIds: Array.from({ length: 1_001 }, String),
       },
       ['executionIds has 1001 entries, at most 1000 are taken: send several commands'],

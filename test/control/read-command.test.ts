@@ -12,7 +12,12 @@ const { codec } = commandSchemasIn(undefined).command;
 const OWN = 258;
 
 const incoming = (value: Buffer | string | null): IncomingRecord => ({
-  ...{ topic: 'payments.commands', partition: 0, offset: 0n, key: null, headers: {}, timestamp: 0 },
+  topic: 'payments.commands',
+  partition: 0,
+  offset: 0n,
+  key: null,
+  headers: {},
+  timestamp: 0,
   value: typeof value === 'string' ? Buffer.from(value) : value,
 });
 
@@ -29,8 +34,16 @@ async function read(value: Buffer | string | null, status = 404) {
 const avro = (fields: object) =>
   codec.encode(
     {
-      ...{ commandId: 'c-1', type: 'subscription.create', ref: 'a', events: null, executionIds: null },
-      ...{ extra: null, issuedBy: null, issuedAt: null, expiresAt: null, dryRun: false },
+      commandId: 'c-1',
+      type: 'subscription.create',
+      ref: 'a',
+      events: null,
+      executionIds: null,
+      extra: null,
+      issuedBy: null,
+      issuedAt: null,
+      expiresAt: null,
+      dryRun: false,
       ...fields,
     },
     OWN,

@@ -7,17 +7,22 @@ import { leaseOf } from '../../src/core/lease.ts';
 const lease = leaseOf(new AbortController().signal);
 
 const resultOf = (count: number): CommandResult => ({
-  ...{ commandId: 'c-1', type: 'subscription.list', ref: null, status: 'SUCCEEDED', subscriptionId: null },
-  ...{
-    httpStatus: 200,
-    errorCode: null,
-    attempts: 1,
-    issuedBy: null,
-    dryRun: false,
-    receivedAt: 0,
-    finishedAt: 0,
-  },
-  ...{ commandTopic: 't', commandPartition: 0, commandOffset: 0, message: `${count} listed` },
+  commandId: 'c-1',
+  type: 'subscription.list',
+  ref: null,
+  status: 'SUCCEEDED',
+  subscriptionId: null,
+  httpStatus: 200,
+  errorCode: null,
+  attempts: 1,
+  issuedBy: null,
+  dryRun: false,
+  receivedAt: 0,
+  finishedAt: 0,
+  commandTopic: 't',
+  commandPartition: 0,
+  commandOffset: 0,
+  message: `${count} listed`,
   subscriptions: Array.from({ length: count }, (_, n) => ({
     subscriptionId: `s-${n}`,
     url: null,
@@ -25,7 +30,10 @@ const resultOf = (count: number): CommandResult => ({
     ref: null,
   })),
   drift: Array.from({ length: count }, (_, n) => ({
-    ...{ ref: null, subscriptionId: `s-${n}`, errorCode: 'SUBSCRIPTION_FOREIGN', message: 'x' },
+    ref: null,
+    subscriptionId: `s-${n}`,
+    errorCode: 'SUBSCRIPTION_FOREIGN',
+    message: 'x',
   })),
 });
 

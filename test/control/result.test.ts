@@ -17,23 +17,24 @@ describe('the result of a command', () => {
   it('that ended well says what came of it, and where the command stands', () => {
     const end = { message: 'created', subscriptionId: 's-1' };
     expect(resultOf(commandOf(), end, circumstances)).toEqual({
-      ...{
-        commandId: 'c-1',
-        type: 'subscription.create',
-        ref: 'a',
-        status: 'SUCCEEDED',
-        subscriptionId: 's-1',
-      },
-      ...{
-        httpStatus: 201,
-        errorCode: null,
-        message: 'created',
-        attempts: 3,
-        subscriptions: null,
-        drift: null,
-      },
-      ...{ issuedBy: 'ledger', dryRun: false, receivedAt: 5, finishedAt: 9 },
-      ...{ commandTopic: 't', commandPartition: 2, commandOffset: 7 },
+      commandId: 'c-1',
+      type: 'subscription.create',
+      ref: 'a',
+      status: 'SUCCEEDED',
+      subscriptionId: 's-1',
+      httpStatus: 201,
+      errorCode: null,
+      message: 'created',
+      attempts: 3,
+      subscriptions: null,
+      drift: null,
+      issuedBy: 'ledger',
+      dryRun: false,
+      receivedAt: 5,
+      finishedAt: 9,
+      commandTopic: 't',
+      commandPartition: 2,
+      commandOffset: 7,
     });
   });
 
@@ -56,14 +57,12 @@ describe('the result of a command', () => {
     const odd = { type: ['x'], ref: 5, issuedBy: {}, dryRun: 'yes' };
     const said = { commandId: 'c-1', ...circumstances };
     expect(resultOfPoison({ ...poison, fields: odd }, said)).toMatchObject({
-      ...{
-        status: 'REJECTED',
-        errorCode: 'COMMAND_INVALID',
-        type: '',
-        ref: null,
-        issuedBy: null,
-        dryRun: false,
-      },
+      status: 'REJECTED',
+      errorCode: 'COMMAND_INVALID',
+      type: '',
+      ref: null,
+      issuedBy: null,
+      dryRun: false,
     });
     const fields = { type: 'x', ref: '../a', issuedBy: 'b', dryRun: true };
     expect(resultOfPoison({ ...poison, fields }, said)).toMatchObject(fields);

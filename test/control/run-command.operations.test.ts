@@ -14,7 +14,9 @@ async function harnessWithAll() {
 }
 
 const refs: Readonly<Record<string, string>> = {
-  ...{ 'subscription.create': 'c', 'subscription.adopt': 'b', 'subscription.list': '' },
+  'subscription.create': 'c',
+  'subscription.adopt': 'b',
+  'subscription.list': '',
 };
 
 describe('a dry run', () => {

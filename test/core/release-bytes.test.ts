@@ -15,7 +15,8 @@ it('gives back what fills its memory, however small', () => {
 });
 
 it('leaves the pool alone, which small buffers share, and what threads share', () => {
-  const [small, neighbour] = [Buffer.from('small'), Buffer.from('neighbour')];
+  const small = Buffer.from('small');
+  const neighbour = Buffer.from('neighbour');
   expect(small.buffer).toBe(neighbour.buffer);
   releaseBytes(small);
   expect(String(neighbour)).toBe('neighbour');

@@ -20,12 +20,15 @@ let env: Record<string, string>;
 beforeAll(async () => {
   env = { KAFKA_BROKERS: inject('brokers').join(',') };
   const kafka = testKafka(env);
-  const [admin, producer] = [kafka.admin(), kafka.producer({ idempotent: true, maxInFlightRequests: 1 })];
+  const admin = kafka.admin();
+  const producer = kafka.producer({ idempotent: true, maxInFlightRequests: 1 });
   await Promise.all([admin.connect(), producer.connect()]);
   const configEntries = [{ name: 'retention.ms', value: '86400000' }];
   await createTopic(admin, { topic, numPartitions: 3, configEntries });
   const messages = Array.from({ length: COUNT }, (_, n) => ({
-    ...{ partition: n % 3, key: `e${n}`, value: Buffer.alloc(300, n % 251) },
+    partition: n % 3,
+    key: `e${n}`,
+    value: Buffer.alloc(300, n % 251),
     headers: {
       [NAMES.stage]: n % 4 ? 'DECRYPT' : 'PARSE',
       [NAMES.eventId]: `e${n}`,
@@ -36,7 +39,10 @@ beforeAll(async () => {
     await producer.send({ topic, messages: messages.slice(n, n + 2_000) });
   // Offsets 0 to 9 of partition 1 are dismissed.
   const dismissals = Array.from({ length: 10 }, (_, n) => ({
-    ...{ partition: 1, key: `e${1 + 3 * n}`, value: null, headers: { [NAMES.dismissalOf]: `1:${n}` } },
+    partition: 1,
+    key: `e${1 + 3 * n}`,
+    value: null,
+    headers: { [NAMES.dismissalOf]: `1:${n}` },
   }));
   await producer.send({ topic, messages: dismissals });
   await Promise.all([admin.disconnect(), producer.disconnect()]);
@@ -53,10 +59,8 @@ it('20,000 dead-letter records of a real topic are counted, as `dlq list` has th
   const { logger, lines } = capturedLog();
   const settings = { topics: { prefix }, control: { retiredDecryptionKeysTtlMs: Number.POSITIVE_INFINITY } };
   const watch = observeOpenCount(access, settings, { logger, metrics });
-  const [lease, value] = [
-    new AbortController(),
-    async (name: string) => (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [],
-  ];
+  const lease = new AbortController();
+  const value = async (name: string) => (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
   try {
     watch.working(leaseOf(lease.signal));
     const counted = async () =>

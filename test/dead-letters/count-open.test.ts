@@ -32,7 +32,11 @@ function setUp({ maxRecords, silent }: { readonly maxRecords?: number; readonly 
   };
   const seen: (Counted | 'standby' | Error)[] = [];
   const watch = countOpen({
-    ...{ openTopic, topic: 't', clock: systemClock, intervalMs: 5, ...(maxRecords && { maxRecords }) },
+    openTopic,
+    topic: 't',
+    clock: systemClock,
+    intervalMs: 5,
+    ...(maxRecords && { maxRecords }),
     retentionMs: async () => (silent === 'retentionMs' ? new Promise(() => {}) : 86_400_000),
     onCounted: (counted) => seen.push(counted),
     onStandby: () => seen.push('standby'),

@@ -8,13 +8,20 @@ import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dea
 
 let offset = 0n;
 const record = (headers: Record<string, string>, more: Partial<DeadLetterRecord> = {}): DeadLetterRecord => ({
-  ...{ partition: 2, offset: offset++, timestamp: 1_000, key: 'event-1', bytes: 10 },
+  partition: 2,
+  offset: offset++,
+  timestamp: 1_000,
+  key: 'event-1',
+  bytes: 10,
   headers,
   ...more,
 });
 const delivery = (eventId: string, part = 1, parts = 1, more: Record<string, string> = {}) => ({
-  ...{ [NAMES.stage]: 'PRODUCE', [NAMES.eventId]: eventId, [NAMES.receivedAt]: '900' },
-  ...{ [NAMES.part]: String(part), [NAMES.parts]: String(parts) },
+  [NAMES.stage]: 'PRODUCE',
+  [NAMES.eventId]: eventId,
+  [NAMES.receivedAt]: '900',
+  [NAMES.part]: String(part),
+  [NAMES.parts]: String(parts),
   ...more,
 });
 
@@ -163,11 +170,9 @@ describe('records of the dead-letter topic', () => {
   );
 
   it('are forgotten by an index that follows the topic when retention has deleted them, and with their markers', () => {
-    const [old, marked, parted] = [
-      [record(delivery('a'))],
-      [record(delivery('b'))],
-      [1, 2].map((part) => record(delivery('c', part, 2))),
-    ];
+    const old = [record(delivery('a'))];
+    const marked = [record(delivery('b'))];
+    const parted = [1, 2].map((part) => record(delivery('c', part, 2)));
     const index = new DeadLetterIndex();
     for (const one of [...old, ...marked, markerFor(marked), ...parted]) index.take(one);
     expect([index.size, index.unresolved().length]).toEqual([5, 2]);

@@ -11,8 +11,12 @@ function run(publish: (record: OutgoingRecord) => Promise<typeof position>, dryR
   const outcomes = dismissAll(
     [deadLetter({ at: '0:1', eventId: 'first' }), deadLetter({ at: '0:2', time: 2_000, eventId: 'second' })],
     {
-      ...{ dismissal: { reason: 'test data', by: 'ops' }, deadLetterTopic: 'dead-letter', publish, dryRun },
-      ...{ rate: undefined, signal: new AbortController().signal },
+      dismissal: { reason: 'test data', by: 'ops' },
+      deadLetterTopic: 'dead-letter',
+      publish,
+      dryRun,
+      rate: undefined,
+      signal: new AbortController().signal,
       onProgress: (done) => progress.push(done.length),
     },
   );
@@ -59,8 +63,11 @@ describe('a dismissal of several records', () => {
     const outcomes = await dismissAll(
       [1, 2, 3].map((n) => deadLetter({ at: `0:${n}`, time: n, eventId: `e-${n}` })),
       {
-        ...{ dismissal: { reason: 'test data', by: 'ops' }, deadLetterTopic: 'dead-letter' },
-        ...{ rate: undefined, signal: new AbortController().signal, onProgress() {} },
+        dismissal: { reason: 'test data', by: 'ops' },
+        deadLetterTopic: 'dead-letter',
+        rate: undefined,
+        signal: new AbortController().signal,
+        onProgress() {},
         check() {
           if (++checks === 2) throw new Error('the lease is over');
         },

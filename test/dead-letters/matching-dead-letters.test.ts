@@ -25,13 +25,22 @@ const recordAt = (
   headers: Record<string, string>,
   more: Partial<DeadLetterRecord> = {},
 ): DeadLetterRecord => ({
-  ...{ partition, offset: BigInt(offset), timestamp: 1_000 + offset, key: null, bytes: 10 },
+  partition,
+  offset: BigInt(offset),
+  timestamp: 1_000 + offset,
+  key: null,
+  bytes: 10,
   headers,
   ...more,
 });
 const delivery = (eventId: string, more: Record<string, string> = {}) => ({
-  ...{ [NAMES.stage]: 'DECRYPT', [NAMES.code]: 'UNDECRYPTABLE', [NAMES.ref]: 'ledger-eu' },
-  ...{ [NAMES.eventId]: eventId, [NAMES.receivedAt]: '900', [NAMES.part]: '1', [NAMES.parts]: '1' },
+  [NAMES.stage]: 'DECRYPT',
+  [NAMES.code]: 'UNDECRYPTABLE',
+  [NAMES.ref]: 'ledger-eu',
+  [NAMES.eventId]: eventId,
+  [NAMES.receivedAt]: '900',
+  [NAMES.part]: '1',
+  [NAMES.parts]: '1',
   ...more,
 });
 const part = (eventId: string, number: number, parts: number, more: Record<string, string> = {}) =>
@@ -39,9 +48,18 @@ const part = (eventId: string, number: number, parts: number, more: Record<strin
 
 /** All that a dead-letter record tells, also where it is made when it is asked for. */
 const plain = (one: DeadLetter) => ({
-  ...{ at: one.at, positions: one.positions, copies: one.copies, missing: one.missing, parts: one.parts },
-  ...{ time: one.time, bytes: one.bytes, object: one.object, key: one.key },
-  ...{ headers: Object.entries(one.headers), redriven: one.redriven, dismissed: one.dismissed },
+  at: one.at,
+  positions: one.positions,
+  copies: one.copies,
+  missing: one.missing,
+  parts: one.parts,
+  time: one.time,
+  bytes: one.bytes,
+  object: one.object,
+  key: one.key,
+  headers: Object.entries(one.headers),
+  redriven: one.redriven,
+  dismissed: one.dismissed,
 });
 
 /** By the index of the whole topic, which holds everything. */
@@ -127,9 +145,15 @@ describe('what a filter selects while the topic is read', () => {
       };
       const headers = {
         delivery: {
-          ...{ [NAMES.stage]: one.stage, [NAMES.code]: one.code, [NAMES.ref]: one.ref },
-          ...{ [NAMES.eventId]: one.id, [NAMES.receivedAt]: one.receivedAt },
-          ...{ [NAMES.part]: one.part, [NAMES.parts]: one.parts, ...one.other, ...(one.object && object) },
+          [NAMES.stage]: one.stage,
+          [NAMES.code]: one.code,
+          [NAMES.ref]: one.ref,
+          [NAMES.eventId]: one.id,
+          [NAMES.receivedAt]: one.receivedAt,
+          [NAMES.part]: one.part,
+          [NAMES.parts]: one.parts,
+          ...one.other,
+          ...(one.object && object),
         },
         command: {
           [NAMES.stage]: 'COMMAND',
@@ -256,11 +280,13 @@ describe('the memory of a selection', () => {
       [NAMES.receivedAt]: String(1_795_000_000_000 + n),
       [NAMES.connector]: 'hookline',
     }),
-    ...{ [NAMES.message]: 'no encryption key of the ref opens the body', [NAMES.mediaType]: 'octet-stream' },
+    [NAMES.message]: 'no encryption key of the ref opens the body',
+    [NAMES.mediaType]: 'octet-stream',
     [NAMES.subscriptionId]: uuid(0),
   });
   const redriveOf = (n: number) => ({
-    ...{ [NAMES.redriveOf]: `${n % 3}:${n}`, [NAMES.redrivenTo]: `payments.payment-status[0]@${n}` },
+    [NAMES.redriveOf]: `${n % 3}:${n}`,
+    [NAMES.redrivenTo]: `payments.payment-status[0]@${n}`,
   });
 
   it.each([

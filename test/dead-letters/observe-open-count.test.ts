@@ -21,7 +21,9 @@ it('a topic that keeps records longer than their keys are kept is reported, once
   expect([30, null, 89].map(reported)).toEqual([0, 0, 0]);
   expect([90, 90].map(reported)).toEqual([1, 1]);
   expect(log.lines()[0]).toMatchObject({
-    ...{ level: 'warn', retentionSeconds: 90 * DAY, keysKeptSeconds: 90 * DAY },
+    level: 'warn',
+    retentionSeconds: 90 * DAY,
+    keysKeptSeconds: 90 * DAY,
     msg: expect.stringContaining('RETIRED_DECRYPTION_KEYS_TTL_MS'),
   });
   expect([Number.POSITIVE_INFINITY, 30, 120].map(reported)).toEqual([2, 2, 3]);

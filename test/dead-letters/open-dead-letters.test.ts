@@ -8,7 +8,11 @@ import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dea
 
 let offset = 0n;
 const record = (headers: Record<string, string>, timestamp = Number(offset)) => ({
-  ...{ partition: 0, offset: offset++, timestamp, headers, key: null as Buffer | null },
+  partition: 0,
+  offset: offset++,
+  timestamp,
+  headers,
+  key: null as Buffer | null,
 });
 const delivery = (eventId: string, stage = 'DECRYPT', more: Record<string, string> = {}) =>
   record({ [NAMES.stage]: stage, [NAMES.eventId]: eventId, [NAMES.receivedAt]: '900', ...more });
@@ -69,7 +73,9 @@ describe('the count of open dead-letter records', () => {
 
   it('has what is neither redriven nor dismissed, also with missing parts and of others, and the oldest of it', () => {
     const open = new OpenDeadLetters();
-    const [redriven, dismissed, kept] = [delivery('a'), delivery('b'), delivery('c')];
+    const redriven = delivery('a');
+    const dismissed = delivery('b');
+    const kept = delivery('c');
     const parts = { [NAMES.part]: '2', [NAMES.parts]: '3' };
     const all = [
       redriven,
@@ -87,7 +93,8 @@ describe('the count of open dead-letter records', () => {
 
   it('loses what retention has deleted', () => {
     const open = new OpenDeadLetters();
-    const [old, young] = [delivery('a'), delivery('b', 'PARSE')];
+    const old = delivery('a');
+    const young = delivery('b', 'PARSE');
     open.take(old);
     open.take(young);
     expect(counts(open, new Map([[0, young.offset]]))).toEqual({ PARSE: 1, oldestAt: young.timestamp });
@@ -222,7 +229,8 @@ describe('the count of open dead-letter records', () => {
 
   it('tells deliveries with long ids apart, and joins their copies', () => {
     const open = new OpenDeadLetters();
-    const [long, other] = ['a'.repeat(500), `${'a'.repeat(499)}b`];
+    const long = 'a'.repeat(500);
+    const other = `${'a'.repeat(499)}b`;
     const first = delivery(long);
     for (const one of [first, delivery(long), delivery(other), marker(first)]) open.take(one);
     expect(counts(open)).toMatchObject({ DECRYPT: 1 });

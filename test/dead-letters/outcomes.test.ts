@@ -4,11 +4,13 @@ import { deadLetter } from '../support/dead-letter.ts';
 
 it('a summary has a row for each reason, the most frequent first, and few rows where each record has its own', () => {
   const missing = Array.from({ length: 500 }, (_, n) => ({
-    ...{ deadLetter: deadLetter({ at: `0:${n}` }), outcome: 'refused' as const },
+    deadLetter: deadLetter({ at: `0:${n}` }),
+    outcome: 'refused' as const,
     message: `s3://bucket/${n} is not there`,
   }));
   const alike = Array.from({ length: 40 }, (_, n) => ({
-    ...{ deadLetter: deadLetter({ at: `1:${n}` }), outcome: 'stored' as const },
+    deadLetter: deadLetter({ at: `1:${n}` }),
+    outcome: 'stored' as const,
     to: `payments.payment-status[0]@${n}`,
   }));
   const failed = { deadLetter: deadLetter({ at: '2:0' }), outcome: 'failed' as const, message: 'no broker' };

@@ -6,7 +6,8 @@ describe('the name of an attempt', () => {
   it('takes little memory, whoever wrote it', () => {
     const of = (name: string) => labelOf({ headers: { [NAMES.part]: '1', [NAMES.partsOf]: name } }, 2);
     expect(of('ab'.repeat(16))).toEqual({ part: 1, attempt: 'ab'.repeat(16) });
-    const [one, other] = [of('x'.repeat(100_000)), of('y'.repeat(100_000))];
+    const one = of('x'.repeat(100_000));
+    const other = of('y'.repeat(100_000));
     expect(one.attempt).toHaveLength(64);
     expect(other.attempt).not.toBe(one.attempt);
   });

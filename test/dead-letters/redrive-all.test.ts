@@ -50,7 +50,8 @@ function redriver(
   const storing = (by: typeof send) => objectFirst(claims, by);
   const delivery = { ...deliveryParts(claims && { claims }), publish: storing(send) };
   const options = {
-    ...{ signal: new AbortController().signal, onProgress() {} },
+    signal: new AbortController().signal,
+    onProgress() {},
     topic: {
       async bodiesOf(wanted: readonly DeadLetter[]) {
         asked.push(...wanted.map(({ at }) => at));
@@ -58,8 +59,13 @@ function redriver(
       },
     },
     redelivery: {
-      ...{ delivery, send, storing, readAvro: async () => ({}), commandTopics: [] },
-      ...{ abandon() {}, async stop() {} },
+      delivery,
+      send,
+      storing,
+      readAvro: async () => ({}),
+      commandTopics: [],
+      abandon() {},
+      async stop() {},
     },
   };
   const run = async (selected: readonly DeadLetter[], rate?: number) => {
@@ -163,7 +169,9 @@ it('a redrive stores the events of an entity one after the other, and those of o
 it('a redrive stores nothing behind one of the same entity that other settings would let through', async () => {
   const selected = ['0:1', '0:2', '0:3'].map((at, n) => received(at, n));
   const outcomes = await runInOrder(selected, {
-    ...{ rate: undefined, signal: new AbortController().signal, onProgress() {} },
+    rate: undefined,
+    signal: new AbortController().signal,
+    onProgress() {},
     prepare: async () => null,
     orderOf: ({ at }) => (at === '0:2' ? 'other' : 'one'),
     one: async (deadLetter) =>
@@ -193,12 +201,10 @@ it('a redrive whose report fails goes on with nothing behind that', async () => 
   const all = Array.from({ length: 4 }, (_, n) => deadLetter({ at: `0:${n}` }));
   const begun: string[] = [];
   const running = runInOrder(all, {
-    ...{
-      rate: undefined,
-      signal: new AbortController().signal,
-      prepare: async () => {},
-      orderOf: () => 'one',
-    },
+    rate: undefined,
+    signal: new AbortController().signal,
+    prepare: async () => {},
+    orderOf: () => 'one',
     async one(one) {
       begun.push(one.at);
       return { deadLetter: one, outcome: 'stored' };

@@ -58,7 +58,8 @@ describe('a redriven delivery', () => {
     const [event = expect.fail()] = direct.seen.records;
     expect(more).toEqual([]);
     expect(redriven).toEqual({
-      ...{ eventId, code: null },
+      eventId,
+      code: null,
       position: { topic: 'payments.payment-status', partition: 0, offset: 0n },
     });
     expect([record.topic, record.key, record.value]).toEqual([event.topic, event.key, event.value]);
@@ -91,7 +92,8 @@ describe('a redriven delivery', () => {
       expect(
         await redriveDelivery({ ...deadLetter, headers }, Buffer.from(source), asRedelivery(deliveryParts())),
       ).toMatchObject({
-        ...{ eventId, code: null },
+        eventId,
+        code: null,
       });
     },
   );
@@ -196,7 +198,9 @@ describe('a redriven delivery that no key opens', () => {
     const redelivery = asRedelivery(parts) as unknown as Redelivery;
     const outcome = await redriveOne(deadLetter, sealedBody, redelivery);
     expect(outcome).toEqual({
-      ...{ deadLetter, outcome: 'refused', code },
+      deadLetter,
+      outcome: 'refused',
+      code,
       message:
         `no encryption key of ledger-eu opens it, and it stays as it is: put the key of its subscription, ${subscriptionId}, ` +
         'into SECRETS_DIR/ledger-eu/encryption-key, or correct ENCRYPTION_LAYOUT',

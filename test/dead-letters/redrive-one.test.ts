@@ -19,8 +19,13 @@ const readable: RecordReader = async () => ({ commandId: 'c-1' });
 function open({ publish = (_: OutgoingRecord) => {}, readAvro = readable } = {}) {
   const delivery = deliveryParts({ publish });
   const redelivery: Redelivery = {
-    ...{ delivery, send: delivery.publish, storing: (send) => (record) => send(record) },
-    ...{ readAvro, commandTopics: [COMMANDS], abandon() {}, async stop() {} },
+    delivery,
+    send: delivery.publish,
+    storing: (send) => (record) => send(record),
+    readAvro,
+    commandTopics: [COMMANDS],
+    abandon() {},
+    async stop() {},
   };
   const topics = () => delivery.seen.records.map(({ topic }) => topic);
   return { redelivery, topics, records: delivery.seen.records };
@@ -38,7 +43,8 @@ describe('a dead-letter record that is redriven', () => {
   it('is marked when its event is stored, with where that is', async () => {
     const { redelivery, topics, records } = open();
     expect(await redriveOne(dead(), body, redelivery)).toMatchObject({
-      ...{ outcome: 'stored', to: 'payments.payment-status[0]@0' },
+      outcome: 'stored',
+      to: 'payments.payment-status[0]@0',
     });
     expect(topics()).toEqual(['payments.payment-status', 'payments.dead-letter']);
     expect(headersOf(records[1] ?? expect.fail())).toMatchObject({
@@ -59,7 +65,9 @@ describe('a dead-letter record that is redriven', () => {
     const { redelivery, topics } = open();
     const { outcome, message } = await redriveOne(one, content, redelivery);
     expect({ outcome, message, topics: topics() }).toEqual({
-      ...{ outcome: 'refused', message: expect.any(String), topics: [] },
+      outcome: 'refused',
+      message: expect.any(String),
+      topics: [],
     });
   });
 
@@ -75,7 +83,9 @@ describe('a dead-letter record that is redriven', () => {
     const { redelivery, topics } = open({ readAvro });
     const { outcome, message } = await redriveOne(command(), avro, redelivery);
     expect({ outcome, message, topics: topics() }).toEqual({
-      ...{ outcome: 'refused', message: 'it still cannot be read: no schema 7', topics: [] },
+      outcome: 'refused',
+      message: 'it still cannot be read: no schema 7',
+      topics: [],
     });
   });
 
@@ -88,7 +98,9 @@ describe('a dead-letter record that is redriven', () => {
     const { redelivery, topics } = open({ readAvro: async () => fields });
     const { outcome, message } = await redriveOne(command(), avro, redelivery);
     expect({ outcome, message, topics: topics() }).toEqual({
-      ...{ outcome: 'refused', message: expect.stringContaining('no commandId'), topics: [] },
+      outcome: 'refused',
+      message: expect.stringContaining('no commandId'),
+      topics: [],
     });
   });
 
@@ -100,7 +112,9 @@ describe('a dead-letter record that is redriven', () => {
     });
     const { outcome, code, message } = await redriveOne(dead(), body, redelivery);
     expect({ outcome, code, topics: topics() }).toEqual({
-      ...{ outcome: 'failed', code: 'PUBLISH_DEADLINE', topics: [] },
+      outcome: 'failed',
+      code: 'PUBLISH_DEADLINE',
+      topics: [],
     });
     expect(message).not.toContain('stored as');
   });
@@ -126,7 +140,9 @@ describe('a dead-letter record that is redriven', () => {
     const { redelivery, topics } = open();
     const failed = await redriveOne(dead(), why, redelivery);
     expect({ outcome: failed.outcome, code: failed.code, topics: topics() }).toEqual({
-      ...{ outcome: 'failed', code, topics: [] },
+      outcome: 'failed',
+      code,
+      topics: [],
     });
     expect(failed.message).toContain(why.message);
     expect(failed.message).toContain('(hookline dlq dismiss --filter at=0:7 --reason WHY)');
@@ -135,10 +151,12 @@ describe('a dead-letter record that is redriven', () => {
   it('is published nowhere in a dry run, which says what would become of it', async () => {
     const { redelivery, topics } = open();
     expect(await redriveOne(dead(), body, dryRun(redelivery))).toMatchObject({
-      ...{ outcome: 'stored', to: 'payments.payment-status' },
+      outcome: 'stored',
+      to: 'payments.payment-status',
     });
     expect(await redriveOne(command(), avro, dryRun(redelivery))).toMatchObject({
-      ...{ outcome: 'stored', to: COMMANDS },
+      outcome: 'stored',
+      to: COMMANDS,
     });
     expect(topics()).toEqual([]);
   });

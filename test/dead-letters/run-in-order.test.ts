@@ -13,7 +13,9 @@ it.each([3, 4, 5, 6, 7, 8])(
     const all = Array.from({ length: 6 }, (_, at) => deadLetter({ at: `0:${at}` }));
     const started: string[] = [];
     await runInOrder(all, {
-      ...{ rate: 500, signal: new AbortController().signal, onProgress() {} },
+      rate: 500,
+      signal: new AbortController().signal,
+      onProgress() {},
       prepare: async () => null,
       async one(one) {
         started.push(one.at);

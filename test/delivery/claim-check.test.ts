@@ -50,7 +50,11 @@ describe('an event', () => {
     expect(wireBytes(record)).toBeLessThanOrEqual(MAX_RECORD_BYTES);
     const key = `hookline/payments.payment-status/2026/11/21/${eventId}.json`;
     expect(decode(record)).toMatchObject({
-      ...{ eventId, type: 'payment-status', entityId: 'e-1', status: 'ACCC', source: null },
+      eventId,
+      type: 'payment-status',
+      entityId: 'e-1',
+      status: 'ACCC',
+      source: null,
       sourceRef: {
         uri: `s3://events/${key}`,
         bytes: message.length,
@@ -139,7 +143,9 @@ describe('a dead-letter record', () => {
     expect(store.objects.get(key)?.equals(body)).toBe(true);
     expect(record.value).toHaveLength(0);
     expect(headersOf(record)).toMatchObject({
-      ...{ '__connect.errors.stage': 'DECRYPT', 'hookline.part': '1', 'hookline.parts': '1' },
+      '__connect.errors.stage': 'DECRYPT',
+      'hookline.part': '1',
+      'hookline.parts': '1',
       'hookline.body-uri': `s3://events/${key}`,
       'hookline.body-bytes': '5000',
       'hookline.body-sha256': sha256Of(body),
@@ -168,7 +174,10 @@ describe('records of one key', () => {
         take = () => resolve(undefined);
       });
     const record = (key: string, value: string): OutgoingRecord => ({
-      ...{ topic: 't', key: Buffer.from(key), value: Buffer.from(value), headers: new Map() },
+      topic: 't',
+      key: Buffer.from(key),
+      value: Buffer.from(value),
+      headers: new Map(),
     });
     const send = ({ value }: OutgoingRecord) => {
       sent.push(String(value));

@@ -14,7 +14,11 @@ it('a probe goes to the topic of probes, keyed by its id, and is counted as no u
   expect(record).toMatchObject({ topic: 'payments.probe', key: Buffer.from('p-1') });
   expect(headersOf(record!)).toMatchObject({ ce_id: eventId, ce_type: 'hookline-probe', ce_subject: 'p-1' });
   expect(ownEventSchemas().probe.codec.decode(record!.value!.subarray(HEADER_LENGTH))).toMatchObject({
-    ...{ eventId, type: 'hookline-probe', entityId: 'p-1', subscription: 'hookline-probe', source: PROBE },
+    eventId,
+    type: 'hookline-probe',
+    entityId: 'p-1',
+    subscription: 'hookline-probe',
+    source: PROBE,
   });
   expect(parts.seen).toMatchObject({ unclassified: 0, deadLettered: [] });
 });

@@ -64,8 +64,10 @@ describe('an event whose record is longer than there is memory for', () => {
     const ports = {
       ...deliveryParts(),
       memory: {
-        ...{ headroom: memory.headroom, take },
-        ...{ give: memory.give.bind(memory), drop: memory.drop.bind(memory) },
+        headroom: memory.headroom,
+        take,
+        give: memory.give.bind(memory),
+        drop: memory.drop.bind(memory),
       },
       recordRoom: { bytes: TOO_LITTLE, isShare: true },
     };

@@ -24,7 +24,8 @@ function cellsOf({ sent, topic, records }: Row): string[] {
   const [first] = records;
   if (!first || topic === null) return [sent.what, answer, 'nowhere', '', '', 'refused: nothing was stored'];
   const places = records.map(({ partition, offset }) => `${partition}@${offset}`).join(' ');
-  const [key, id] = [short(first.key ?? ''), short(sent.eventId ?? '')];
+  const key = short(first.key ?? '');
+  const id = short(sent.eventId ?? '');
   return [sent.what, answer, `${topic} ${places}`, key, id, decoded(first)];
 }
 

@@ -89,8 +89,13 @@ class Namespace {
       }
     });
     const env = {
-      ...{ PATH: process.env.PATH, KUBERNETES_API: server.url, NAMESPACE: 'payments', STATEFUL_SET: SET },
-      ...{ CRON_JOB: 'cron', SELECTOR: 'a=b', JOB_TEMPLATE: join(dir, 'job.json') },
+      PATH: process.env.PATH,
+      KUBERNETES_API: server.url,
+      NAMESPACE: 'payments',
+      STATEFUL_SET: SET,
+      CRON_JOB: 'cron',
+      SELECTOR: 'a=b',
+      JOB_TEMPLATE: join(dir, 'job.json'),
       TOKEN_FILE: join(dir, 'token'),
     };
     const file = join(ROOT, CHART, 'files/drain-spools.mjs');

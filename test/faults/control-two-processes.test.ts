@@ -58,7 +58,8 @@ async function killAtRandom(
 async function failAtRandom(random: Random, signal: AbortSignal): Promise<void> {
   do {
     const rules = OPERATIONS.map((operation) => ({
-      ...{ operation, times: random.between(1, 3) },
+      operation,
+      times: random.between(1, 3),
       ...random.pick(FAULTS.filter(({ kind }) => operation !== 'token' || kind !== 'html-200')),
     }));
     await kit.sandbox.fail(...rules);

@@ -22,7 +22,10 @@ export function createRandom(seed: number, stream: string): Random {
   const between = (least: number, most: number) => least + Math.floor(next() * (most - least + 1));
   const below = (end: number) => Math.floor(next() * end);
   return {
-    ...{ next, between, below, chance: (probability) => next() < probability },
+    next,
+    between,
+    below,
+    chance: (probability) => next() < probability,
     pick: (values) => values[below(values.length)] as never,
   };
 }

@@ -23,7 +23,10 @@ afterAll(() => the[Symbol.asyncDispose]());
 /** Of the 32, one is kept for the other topic. */
 const PLACES = 31;
 const create = (commandId: string, ref: string, more: object = {}) => ({
-  ...{ commandId, type: 'subscription.create', ref, events: ['payment-status'] },
+  commandId,
+  type: 'subscription.create',
+  ref,
+  events: ['payment-status'],
   ...more,
 });
 

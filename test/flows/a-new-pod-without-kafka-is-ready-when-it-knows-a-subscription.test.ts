@@ -21,13 +21,15 @@ it('so that senders reach the other pods until then, and this one when a file na
   const begun = async () => !(await readiness(admin)).reasons.includes('starting');
   await until('it has started', begun);
   expect(await readiness(admin)).toEqual({
-    ...{ status: 503, reasons: 'no subscription is known before their topic has been read' },
+    status: 503,
+    reasons: 'no subscription is known before their topic has been read',
   });
   const keys = { subscriptionId: randomUUID(), signingSecret: randomUUID() };
   fixture.secrets('eu', { 'subscription-id': keys.subscriptionId, 'signing-secret': keys.signingSecret });
   await until('it is ready', async () => (await readiness(admin)).status === 200);
   const body = '{"type":"payment-status","entityId":"e-1","payload":{"status":"ACCC"}}';
   expect(await postSigned(`${url}/webhooks/eu`, keys, body)).toMatchObject({
-    ...{ status: 200, text: expect.stringContaining('"stored":"spool"') },
+    status: 200,
+    text: expect.stringContaining('"stored":"spool"'),
   });
 });

@@ -87,7 +87,8 @@ describe('hookline verify', () => {
     const args = ['--target', admin, '--metrics-file', metricsFile];
     const { exitCode, verdict, states, probe, processes, texts } = await verify({}, ...args);
     expect({ exitCode, verdict, states, texts }).toMatchObject({
-      ...{ exitCode: 0, verdict: 'well' },
+      exitCode: 0,
+      verdict: 'well',
       states: { acknowledged: 'ok', record: 'ok', counters: 'ok', topics: 'ok' },
     });
     expect(probe).toMatchObject({ status: 200, stored: 'kafka' });
@@ -268,7 +269,8 @@ describe('while Kafka is stopped', () => {
     await scrape();
     const { exitCode, verdict, states, texts } = await verify({ PROMETHEUS_URL: prometheus.url });
     expect({ exitCode, verdict, states, texts }).toMatchObject({
-      ...{ exitCode: 1, verdict: 'not well' },
+      exitCode: 1,
+      verdict: 'not well',
       states: { record: 'ok', counters: 'ok', spools: 'unknown', topics: 'FAULT' },
     });
     expect(texts.spools).toMatch(

@@ -128,11 +128,9 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
         return path;
       };
       const { stranger, expiredClient, authority, client } = kafka;
-      const [ca, cert, key] = [
-        file('ca', stranger.caFile),
-        file('cert', expiredClient.certFile),
-        file('key', expiredClient.keyFile),
-      ];
+      const ca = file('ca', stranger.caFile);
+      const cert = file('cert', expiredClient.certFile);
+      const key = file('key', expiredClient.keyFile);
       const files = { KAFKA_CA_FILE: ca, KAFKA_CERT_FILE: cert, KAFKA_KEY_FILE: key };
       const ingress = fixture.start('src/ingress/main.ts', secure.env('MTLS', files));
       const admin = await ingress.adminUrl();
@@ -157,7 +155,8 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
 
     it('are used by the next connection of either client, without a new client', async () => {
       const { kafka, fixture } = secure;
-      const [certFile, keyFile] = [join(fixture.dir, 'next-cert'), join(fixture.dir, 'next-key')];
+      const certFile = join(fixture.dir, 'next-cert');
+      const keyFile = join(fixture.dir, 'next-key');
       const use = (identity: Identity) => {
         copyFileSync(identity.certFile, certFile);
         copyFileSync(identity.keyFile, keyFile);
@@ -168,7 +167,8 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
         settings: loadConfig({ source: nodeSource(env) }, 'kafka').kafka,
         files: { renewed() {}, unusable() {} },
         clock: systemClock,
-        ...{ clientId: 'test', log: () => {} },
+        clientId: 'test',
+        log: () => {},
       });
       const session = openSession(0);
       const partitions = () => session.partitionsOf(fixture.topic('payment-status'));
@@ -198,7 +198,8 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
         settings: loadConfig({ source: nodeSource(env) }, 'kafka').kafka,
         files: { renewed() {}, unusable() {} },
         clock: systemClock,
-        ...{ clientId: 'test', log: () => {} },
+        clientId: 'test',
+        log: () => {},
       });
       const refusal = `advertise ${FAR_HOST}, and the password would go there without TLS`;
       const session = openSession(0);

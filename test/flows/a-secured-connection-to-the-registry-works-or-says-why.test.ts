@@ -109,10 +109,8 @@ describe('the registry behind TLS and a password', () => {
   });
 
   it('is asked with the password and the authority as their files are then', async () => {
-    const [passwordFile, caFile] = [
-      fixture.file('renewed-password', PASSWORD),
-      join(fixture.dir, 'renewed-ca'),
-    ];
+    const passwordFile = fixture.file('renewed-password', PASSWORD);
+    const caFile = join(fixture.dir, 'renewed-ca');
     copyFileSync(authority.caFile, caFile);
     const told: string[] = [];
     const { subjects } = openRegistry(

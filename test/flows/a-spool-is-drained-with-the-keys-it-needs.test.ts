@@ -41,7 +41,8 @@ async function spooled(ref: string) {
     encryptionKey = '',
   } = (await the.subscriptions()).find(({ url }) => url.endsWith(`/${ref}`)) ?? expect.fail(`no ${ref}`);
   const env = {
-    ...{ SPOOL_DIR: join(the.fixture.dir, `spool-${ref}`), SECRETS_DIR: undefined },
+    SPOOL_DIR: join(the.fixture.dir, `spool-${ref}`),
+    SECRETS_DIR: undefined,
     RETIRED_KEYS_TTL_MS: String(TTL_MS),
   };
   const { url, process } = await the.fixture.ingress(env);

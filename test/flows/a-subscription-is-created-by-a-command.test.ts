@@ -71,20 +71,16 @@ describe('a subscription', () => {
     const { id } = (await versions.json()) as { id: number };
     const commandId = randomUUID();
     const command = {
-      ...{
-        commandId,
-        type: 'subscription.create',
-        ref: 'by-avro',
-        events: ['payment-status'],
-        executionIds: null,
-      },
-      ...{
-        extra: '{"description":"by Avro"}',
-        issuedBy: null,
-        issuedAt: Date.now(),
-        expiresAt: Date.now() + 60_000,
-        dryRun: false,
-      },
+      commandId,
+      type: 'subscription.create',
+      ref: 'by-avro',
+      events: ['payment-status'],
+      executionIds: null,
+      extra: '{"description":"by Avro"}',
+      issuedBy: null,
+      issuedAt: Date.now(),
+      expiresAt: Date.now() + 60_000,
+      dryRun: false,
     };
     await the.send('by-avro', compileCodec(JSON.parse(file?.text ?? '')).encode(command, id, 200));
     expect(await the.result(commandId)).toMatchObject({ status: 'SUCCEEDED' });

@@ -91,8 +91,16 @@ describe('a webhook whose key is missing', () => {
   it('is listed, with what and why, and nothing of its body', async () => {
     const deadLetter = only(await list(`at=${at}`));
     expect(deadLetter).toMatchObject({
-      ...{ at, stage: 'DECRYPT', code: 'UNDECRYPTABLE', ref: 'ledger-eu', bytes: sent.length, parts: 1 },
-      ...{ missing: [], state: 'open', redriven: null, redrives: 0 },
+      at,
+      stage: 'DECRYPT',
+      code: 'UNDECRYPTABLE',
+      ref: 'ledger-eu',
+      bytes: sent.length,
+      parts: 1,
+      missing: [],
+      state: 'open',
+      redriven: null,
+      redrives: 0,
     });
     const table = await cli(env, 'dlq', 'list');
     expect(table.exitCode).toBe(0);
@@ -131,7 +139,9 @@ describe('a webhook whose key is missing', () => {
       expect([exitCode, only(outcomes)]).toEqual([
         1,
         expect.objectContaining({
-          ...{ at, outcome: 'refused', code: 'UNDECRYPTABLE' },
+          at,
+          outcome: 'refused',
+          code: 'UNDECRYPTABLE',
           message: expect.stringContaining(`the key of its subscription, ${receiver.subscriptionId}, into`),
         }),
       ]);
@@ -149,7 +159,9 @@ describe('a webhook whose key is missing', () => {
     expect([exitCode, notes]).toEqual([0, expect.stringContaining('1 of 1: 1 stored.')]);
     const event = only(await eventsOf('payment-status', message));
     expect(only(outcomes)).toMatchObject({
-      ...{ at, outcome: 'stored', eventId: event.record?.eventId },
+      at,
+      outcome: 'stored',
+      eventId: event.record?.eventId,
       to: `${receiver.fixture.topic('payment-status')}[${event.partition}]@${event.offset}`,
     });
     expect(event.headers).toMatchObject({
@@ -209,7 +221,9 @@ describe('a webhook that nobody needs', () => {
 
     expect(await list('stage=PARSE', 'state=open')).toEqual([]);
     expect(only(await list('state=dismissed'))).toMatchObject({
-      ...{ at, state: 'dismissed', redriven: null },
+      at,
+      state: 'dismissed',
+      redriven: null,
       dismissed: { by: 'Ada', reason },
     });
     const shown = await cli(env, 'dlq', 'show', at);

@@ -131,14 +131,16 @@ describe('drift', () => {
     const foreign = (await the.sandbox.call('POST', '/_sandbox/subscriptions', { json })).json;
     await the.control.stop();
     the.control = await the.fixture.control(the.urls, {
-      ...{ RECONCILE: 'repair', RECONCILE_INTERVAL_MS: String(INTERVAL_MS) },
+      RECONCILE: 'repair',
+      RECONCILE_INTERVAL_MS: String(INTERVAL_MS),
     });
     await changeAtProvider(changed, { url: 'http://127.0.0.1:9/x', events: ['collection-status'] });
     await the.sandbox.call('DELETE', `/_sandbox/subscriptions/${lost}`);
     await until(
       'both are repaired',
       async () => {
-        const [one, two] = [await atProvider(changed), await the.state('recreated')];
+        const one = await atProvider(changed);
+        const two = await the.state('recreated');
         return (
           one?.url.endsWith('/webhooks/repaired') && two?.state === 'ACTIVE' && two.subscriptionId !== lost
         );

@@ -9,13 +9,11 @@ let created: Result;
 beforeAll(async () => {
   the = await ControlFixture.make(inject('stack'));
   created = await the.run({
-    ...{
-      commandId: 'c-eu',
-      type: 'subscription.create',
-      ref: 'eu',
-      events: ['payment-status'],
-      issuedBy: 'ledger',
-    },
+    commandId: 'c-eu',
+    type: 'subscription.create',
+    ref: 'eu',
+    events: ['payment-status'],
+    issuedBy: 'ledger',
   });
 });
 

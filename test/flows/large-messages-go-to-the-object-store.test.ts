@@ -82,7 +82,8 @@ describe('an event that does not fit its record', () => {
 
   it('is the same object when it is sent again', async () => {
     const body = messageOf('again', 1_500_000);
-    const [first, second] = [await post(body), await post(body)];
+    const first = await post(body);
+    const second = await post(body);
     expect([first.status, second.status, second.eventId]).toEqual([200, 200, first.eventId]);
     const events = (await receiver.fixture.read('payment-status')).filter(
       ({ record }) => record?.eventId === first.eventId,
@@ -171,7 +172,8 @@ describe('the tools', () => {
     const refused = await cli({ ...env, BODY_STORE: 's3://no-such-bucket/x' }, 'doctor', '--json');
     expect(JSON.parse(refused.out)).toContainEqual(
       expect.objectContaining({
-        ...{ check: 'object store', state: 'FAULT' },
+        check: 'object store',
+        state: 'FAULT',
         remedy: 'create the bucket, or correct BODY_STORE',
       }),
     );
@@ -207,7 +209,9 @@ describe('while the object store is unavailable', () => {
   it('with a spool, they wait there, and later ones of their keys behind them', async () => {
     const { fixture } = receiver;
     const ingress = await fixture.ingress({
-      ...{ ...store.env, BODY_STORE_DEADLINE_MS: '1500', SPOOL_DIR: join(fixture.dir, 'spool') },
+      ...store.env,
+      BODY_STORE_DEADLINE_MS: '1500',
+      SPOOL_DIR: join(fixture.dir, 'spool'),
     });
     const send = async (body: string) => {
       const answer = await postSigned(`${ingress.url}/webhooks/ledger-eu`, receiver, body);

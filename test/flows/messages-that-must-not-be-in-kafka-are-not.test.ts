@@ -56,8 +56,12 @@ beforeAll(async () => {
     'signing-secret': keys.signingSecret,
   });
   ingress = await fixture.ingress({
-    ...{ ...store.env, SCHEMAS_DIR, SPOOL_DIR: join(fixture.dir, 'spool'), BODY_STORE_DEADLINE_MS: '1000' },
-    ...{ LOG_LEVEL: 'trace', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+    ...store.env,
+    SCHEMAS_DIR,
+    SPOOL_DIR: join(fixture.dir, 'spool'),
+    BODY_STORE_DEADLINE_MS: '1000',
+    LOG_LEVEL: 'trace',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
   });
 }, 240_000);
 

@@ -18,7 +18,9 @@ let stack: Stack;
 beforeAll(async () => {
   stack = await startStack({
     env: { ...process.env, KAFKA_BROKERS: undefined, SCHEMA_REGISTRY_URL: undefined },
-    ...{ way: 'jvm', withRegistry: false, shortLived: true },
+    way: 'jvm',
+    withRegistry: false,
+    shortLived: true,
     kafka: { properties: { 'log.retention.check.interval.ms': 500, 'log.initial.task.delay.ms': 500 } },
   });
 });

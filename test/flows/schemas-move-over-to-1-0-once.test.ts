@@ -214,7 +214,10 @@ describe('subjects of 0.x', () => {
     const write = (...fields: object[]) =>
       writeFileSync(file, JSON.stringify({ ...schema, fields: [...schema.fields, ...fields] }));
     const bonus = (type: string) => ({
-      ...{ name: 'bonus', type: ['null', type], default: null, pointer: '/payload/bonus' },
+      name: 'bonus',
+      type: ['null', type],
+      default: null,
+      pointer: '/payload/bonus',
     });
     write(bonus('string'));
     await cliJson<Row[]>(env, 'schemas', 'push');

@@ -191,14 +191,16 @@ describe('hookline doctor', () => {
   it('warns of a list without addresses, by which nothing is found that a call without an answer has made', async () => {
     const sandboxUrl = fixture.env.PROVIDER_BASE_URL;
     const seeded = await fetch(`${sandboxUrl}/_sandbox/subscriptions`, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ url: 'https://elsewhere.example/x', events: ['payment-status'] }),
     });
     const { id } = (await seeded.json()) as { id: string };
     const PROVIDER_DIALECT_FILE = fixture.file('dialect.json', '{"list":{"url":"/address"}}');
     expect(await findings({ ...fixture.env, PROVIDER_DIALECT_FILE })).toContainEqual(
       expect.objectContaining({
-        ...{ check: 'subscriptions API', state: 'warning' },
+        check: 'subscriptions API',
+        state: 'warning',
         remedy: 'correct "list.url" in PROVIDER_DIALECT_FILE if the provider shows them',
       }),
     );
@@ -240,7 +242,9 @@ describe('hookline doctor', () => {
     await setLevel('NONE');
     expect(await findings()).toContainEqual(
       expect.objectContaining({
-        ...{ check: `subject ${subject}`, state: 'warning', remedy: 'hookline schemas push' },
+        check: `subject ${subject}`,
+        state: 'warning',
+        remedy: 'hookline schemas push',
         finding: expect.stringContaining('compatibility is NONE'),
       }),
     );

@@ -147,7 +147,8 @@ describe('what is revealed', () => {
       expect.objectContaining({
         action: 'reveal records',
         details: {
-          ...{ topic: receiver.fixture.topic('payment-status'), by: [] },
+          topic: receiver.fixture.topic('payment-status'),
+          by: [],
           records: expect.arrayContaining([expect.stringMatching(/^\d+:\d+$/)]),
         },
       }),

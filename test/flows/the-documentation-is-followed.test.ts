@@ -42,9 +42,14 @@ async function follow(path: string, headings: readonly string[], folder: string)
     .replaceAll(':9464', `:${admin}`)
     .replace('ADMIN_PORT=9465', 'ADMIN_PORT=0');
   const env = {
-    ...{ ...fixture.env, SECRETS_DIR: undefined, SEALING_KEY_FILE: undefined, ADMIN_PORT: String(admin) },
-    ...{ CONTROL_GROUP_ID: `${fixture.prefix}-control`, SANDBOX_URL: `http://127.0.0.1:${sandbox}` },
-    ...{ INGRESS_PORT: String(ingress), SANDBOX_PORT: String(sandbox) },
+    ...fixture.env,
+    SECRETS_DIR: undefined,
+    SEALING_KEY_FILE: undefined,
+    ADMIN_PORT: String(admin),
+    CONTROL_GROUP_ID: `${fixture.prefix}-control`,
+    SANDBOX_URL: `http://127.0.0.1:${sandbox}`,
+    INGRESS_PORT: String(ingress),
+    SANDBOX_PORT: String(sandbox),
   };
   const traced = `${AROUND}\nset -x\n${commands}`;
   const { stdout } = await shellLine(traced, env, DEADLINE_MS).catch((error: Error & { stdout: string }) => {

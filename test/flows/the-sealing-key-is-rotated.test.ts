@@ -54,7 +54,8 @@ it('a rotated sealing key leaves every webhook verified and opened; the old one 
 it('without a restart: each process takes up the renewed file, and opens what another had sealed before', async () => {
   const { fixture } = the;
   const path = String(fixture.env.SEALING_KEY_FILE);
-  const [first, second] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')];
+  const first = randomBytes(32).toString('hex');
+  const second = randomBytes(32).toString('hex');
   writeFileSync(path, first);
   await the.control.stop();
   the.control = await fixture.control(the.urls);

@@ -197,7 +197,8 @@ describe('while Kafka is unavailable, and a spool is configured', () => {
     });
     // What is empty needs no Kafka.
     expect(await cli({ ...env, KAFKA_BROKERS: '127.0.0.1:1' }, ...args)).toMatchObject({
-      ...{ exitCode: 0, out: '0 deliveries drained, none left' },
+      exitCode: 0,
+      out: '0 deliveries drained, none left',
     });
     const none = await cli(env, ...args, '--dir', receiver.fixture.dir);
     expect(none).toMatchObject({ exitCode: 0, notes: expect.stringContaining('contains no spool') });

@@ -79,7 +79,8 @@ describe('hookline doctor', () => {
       '<LifecycleConfiguration><Rule><ID>month</ID><Status>Enabled</Status><Filter/><Expiration><Days>30</Days></Expiration></Rule></LifecycleConfiguration>';
     const { out } = await cli(env, 'doctor', '--json');
     expect(JSON.parse(out)).toContainEqual({
-      ...{ check: 'object retention', state: 'warning' },
+      check: 'object retention',
+      state: 'warning',
       finding: expect.stringContaining(
         `${receiver.fixture.topic('dead-letter')} keeps records for up to 37 days`,
       ),

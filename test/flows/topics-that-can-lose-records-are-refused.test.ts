@@ -29,7 +29,10 @@ let fixture: Fixture;
 beforeAll(async () => {
   stack = await startStack({
     env: { ...process.env, KAFKA_BROKERS: undefined, SCHEMA_REGISTRY_URL: undefined },
-    ...{ way: 'jvm', nodes: 3, withRegistry: false, shortLived: true },
+    way: 'jvm',
+    nodes: 3,
+    withRegistry: false,
+    shortLived: true,
     kafka: {
       heapMb: 512,
       properties: {
@@ -171,7 +174,9 @@ describe('while a process runs', () => {
     const metrics = createMetrics();
     const safety = new TopicSafety({
       kafka: openKafka({ settings: kafka, files, ...client }).client,
-      ...{ topics: [topic, fixture.topic('dead-letter')], minInsyncReplicas: 2, intervalMs: 100 },
+      topics: [topic, fixture.topic('dead-letter')],
+      minInsyncReplicas: 2,
+      intervalMs: 100,
       observer: observeTopicSafety({ logger: log.logger, metrics }),
     });
     safety.watch();

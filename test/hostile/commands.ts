@@ -180,7 +180,11 @@ function mutated(count: number, seed: number, own: number): Sent[] {
       events: n % 2 === 0 ? ['payment_status', 'accounts-entries'] : null,
       executionIds: n % 3 === 2 ? ['run-1', 'run-2'] : null,
       extra: n % 5 === 0 ? '{"a":[1,{"b":"c"}]}' : null,
-      ...{ issuedBy: 'a team', issuedAt: null, expiresAt: null, dryRun: false, ifMatch: null },
+      issuedBy: 'a team',
+      issuedAt: null,
+      expiresAt: null,
+      dryRun: false,
+      ifMatch: null,
     };
     const asAvro = codec.encode(command, own, 128);
     const whole = n % 2 === 0 ? asAvro : Buffer.from(JSON.stringify(command));

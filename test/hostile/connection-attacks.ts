@@ -59,7 +59,9 @@ const idle = (name: string, what: string, first: string, more: Partial<Attack> =
   short: true,
   run: (context) =>
     attackWith(context, {
-      ...{ kind: 'hold', first: base64(first), bytesPerSecond: 0 },
+      kind: 'hold',
+      first: base64(first),
+      bytesPerSecond: 0,
       connections: context.scale.idleConnections,
     } as PlanOf<'hold'>),
   ...more,
@@ -135,7 +137,9 @@ const holdingAttacks: readonly Attack[] = [
   },
 ].map(
   ({ name, what, plan }): Attack => ({
-    ...{ name, what, short: true },
+    name,
+    what,
+    short: true,
     run: (context) =>
       attackWith(context, { kind: 'hold', ...plan, first: base64(plan.first) } as PlanOf<'hold'>),
   }),
@@ -188,7 +192,11 @@ const endAttacks: readonly Attack[] = [
   { name: 'resets-filtered', what: 'requests reset at once, with ALLOWED_SOURCES', env: withFilter },
 ].map(
   ({ name, what, env }): Attack => ({
-    ...{ name, what, short: true, logLines: 20, ...(env && { env }) },
+    name,
+    what,
+    short: true,
+    logLines: 20,
+    ...(env && { env }),
     run: (context) =>
       attackWith(context, {
         kind: 'reset',

@@ -18,8 +18,13 @@ export type DecoderAttack = { readonly name: string; run(parts: Parts): Promise<
 const MUTATIONS = 100_000;
 
 const rowOf = (name: string, { attack, outcome, peakMemoryMiB, ok }: ControlRow): Row => ({
-  ...{ name, what: attack, honest: null, peakMib: peakMemoryMiB, note: outcome },
-  ...{ problems: ok ? [] : [outcome], seconds: 0 },
+  name,
+  what: attack,
+  honest: null,
+  peakMib: peakMemoryMiB,
+  note: outcome,
+  problems: ok ? [] : [outcome],
+  seconds: 0,
 });
 
 export const DECODER_ATTACKS: readonly DecoderAttack[] = [

@@ -71,7 +71,10 @@ describe('a slow body', () => {
 
   it('gives way behind other requests in its pipeline too', async () => {
     await using ingress = await startIngressApp({
-      ...{ maxBodyBytes: 16 * MIB, largeMemory: 4 * MIB, admissionWaitMs: 10_000, requestTimeoutMs: 60_000 },
+      maxBodyBytes: 16 * MIB,
+      largeMemory: 4 * MIB,
+      admissionWaitMs: 10_000,
+      requestTimeoutMs: 60_000,
     });
     const body = message(3 * MIB);
     const slow = await open(ingress);
@@ -139,7 +142,10 @@ describe('honest webhooks are stored', () => {
     ['bodies just below 1 MiB', MIB - 1_000],
   ])('beside a flood of wrong signatures over %s', async (_, bytes) => {
     await using ingress = await startIngressApp({
-      ...{ maxBodyBytes: 16 * MIB, smallMemory: 8 * MIB, largeMemory: 64 * MIB, admissionWaitMs: 10_000 },
+      maxBodyBytes: 16 * MIB,
+      smallMemory: 8 * MIB,
+      largeMemory: 64 * MIB,
+      admissionWaitMs: 10_000,
       pace: { beside: 44 * MIB, alone: 44 * MIB },
     });
     await flood(ingress, 12, message(bytes));

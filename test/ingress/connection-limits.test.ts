@@ -145,7 +145,8 @@ describe('MAX_CONNECTIONS', () => {
 
   it('a stop does not wait for connections that have not sent a whole head', async () => {
     const ingress = await startIngressApp();
-    const [silent, halfHead] = [await Connection.open(ingress.port), await Connection.open(ingress.port)];
+    const silent = await Connection.open(ingress.port);
+    const halfHead = await Connection.open(ingress.port);
     halfHead.socket.write('POST /webhooks/ledger-eu HTTP/1.1\r\nHo');
     await expect.poll(() => ingress.limits.open).toBe(2);
     await ingress.app.close();

@@ -81,8 +81,13 @@ function postBy(port: number, client?: string): Promise<[number | string, string
   return new Promise((resolve) => {
     const outgoing = request(
       {
-        ...{ host: '127.0.0.1', port, path: '/webhooks/ledger-eu', method: 'POST', agent: false },
-        ...{ ca: readFileSync(file('authority.pem')), ...identity },
+        host: '127.0.0.1',
+        port,
+        path: '/webhooks/ledger-eu',
+        method: 'POST',
+        agent: false,
+        ca: readFileSync(file('authority.pem')),
+        ...identity,
         headers: { 'content-type': 'application/json', 'x-signature-sha256': sign(body) },
       },
       (response) => {

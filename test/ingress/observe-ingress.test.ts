@@ -15,7 +15,8 @@ function observed() {
   const log = capturedLog();
   const metrics = createMetrics();
   const observer = createIngressObserver({
-    ...{ logger: log.logger, metrics },
+    logger: log.logger,
+    metrics,
     keyring: { has: (ref) => KNOWN.includes(ref), refs: () => KNOWN },
   });
   const refused = async (code: string) =>

@@ -21,8 +21,11 @@ let way: Awaited<ReturnType<typeof forward>>;
 beforeAll(async () => {
   const hostAddress = inject('hostAddress');
   release = await Release.make({
-    ...{ helm: inject('helm'), image: inject('image'), sandboxImage: inject('sandboxImage') },
-    ...{ nodeAddress: inject('nodeAddress'), hostAddress },
+    helm: inject('helm'),
+    image: inject('image'),
+    sandboxImage: inject('sandboxImage'),
+    nodeAddress: inject('nodeAddress'),
+    hostAddress,
   });
   store = await startS3Mock();
   way = await forward(hostAddress, Number(new URL(store.endpoint).port));

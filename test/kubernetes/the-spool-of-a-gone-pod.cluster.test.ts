@@ -18,8 +18,11 @@ let way: AsyncDisposable;
 
 beforeAll(async () => {
   release = await Release.make({
-    ...{ image, sandboxImage: inject('sandboxImage'), helm: inject('helm') },
-    ...{ nodeAddress: inject('nodeAddress'), hostAddress: inject('hostAddress') },
+    image,
+    sandboxImage: inject('sandboxImage'),
+    helm: inject('helm'),
+    nodeAddress: inject('nodeAddress'),
+    hostAddress: inject('hostAddress'),
   });
   way = await wayToApiServer(inject('hostAddress'));
   volume = `${release.namespace}-gone`;
@@ -30,7 +33,10 @@ beforeAll(async () => {
       replicas: 1,
       service: { type: 'NodePort' },
       spool: {
-        ...{ enabled: true, size: '1Gi', maxBytes: 900_000_000, storageClass: volume },
+        enabled: true,
+        size: '1Gi',
+        maxBytes: 900_000_000,
+        storageClass: volume,
         drain: { schedule: '* * * * *' },
       },
     },

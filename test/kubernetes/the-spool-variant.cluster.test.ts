@@ -12,7 +12,8 @@ beforeAll(async () => {
   const image = inject('image');
   const sandboxImage = inject('sandboxImage');
   release = await Release.make({
-    ...{ image, sandboxImage },
+    image,
+    sandboxImage,
     helm: inject('helm'),
     nodeAddress: inject('nodeAddress'),
     hostAddress: inject('hostAddress'),

@@ -36,8 +36,11 @@ beforeAll(async () => {
   release = ways.use(
     await Release.make(
       {
-        ...{ helm: inject('helm'), image: inject('image'), sandboxImage: inject('sandboxImage') },
-        ...{ nodeAddress: inject('nodeAddress'), hostAddress },
+        helm: inject('helm'),
+        image: inject('image'),
+        sandboxImage: inject('sandboxImage'),
+        nodeAddress: inject('nodeAddress'),
+        hostAddress,
       },
       {
         kafka: tokens.kafka({ host: hostAddress, port, sessionMs: SESSION_MS }),

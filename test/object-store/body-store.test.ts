@@ -102,7 +102,8 @@ describe('a write', () => {
     const { bodies, store, written, troubles } = scriptedBodies(manualClock());
     store.fateOf = (call) => (call.includes('large') ? 'object_refused' : undefined);
     await expect(bodies.write(objectOf('{}', 'large.json'))).rejects.toMatchObject({
-      ...{ code: 'BODY_STORE_REFUSED', message: expect.stringContaining('the script says object_refused') },
+      code: 'BODY_STORE_REFUSED',
+      message: expect.stringContaining('the script says object_refused'),
     });
     expect(bodies.refusal).toBeNull();
     await bodies.write(objectOf('{}'));

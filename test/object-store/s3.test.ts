@@ -114,7 +114,9 @@ describe('an answer without a body', () => {
     s3.answer = () => ({ status, headers: { location: 'http://127.0.0.1:9/x' } });
     const message = expect.stringMatching(new RegExp(`answered ${status} without a reason$`));
     await expect(client.describe('a.json', within())).rejects.toMatchObject({
-      ...{ kind: 'refused', message, remedy },
+      kind: 'refused',
+      message,
+      remedy,
     });
     await expect(create()).rejects.toMatchObject({ kind: 'refused', message, remedy });
   });

@@ -8,7 +8,11 @@ import { manualClock } from '../support/manual-clock.ts';
 import { until } from '../support/until.ts';
 
 const outcome = (judgement: Outcome['judgement']): Outcome => ({
-  ...{ judgement, status: null, body: undefined, why: `it is ${judgement}`, retryAfterMs: null },
+  judgement,
+  status: null,
+  body: undefined,
+  why: `it is ${judgement}`,
+  retryAfterMs: null,
 });
 const CHANGE = { method: 'PUT', path: '/subscription/x', body: {} } as const;
 const patience = (leftMs: number, signal = new AbortController().signal) => ({
@@ -26,7 +30,10 @@ function open({ clock = systemClock as Clock, probeAfterMs = [20] } = {}) {
     patience: (number | undefined)[];
     changes: (string | null)[];
   } = {
-    ...{ end: outcome('unknown'), asked: [], patience: [], changes: [] },
+    end: outcome('unknown'),
+    asked: [],
+    patience: [],
+    changes: [],
   };
   const breaker = createBreaker({
     call: async ({ method, patience: given }: ProviderRequest) => {

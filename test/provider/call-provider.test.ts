@@ -118,7 +118,9 @@ describe('a call with little time', () => {
   function open(error?: Error, clock: Clock = systemClock) {
     const sent: HttpRequest[] = [];
     const call = createProviderCall({
-      ...{ clock, baseUrl: 'https://provider.example', onRequest() {} },
+      clock,
+      baseUrl: 'https://provider.example',
+      onRequest() {},
       tokens: { get: async () => 'token', reject() {} } as unknown as TokenSource,
       http: {
         async send(request) {

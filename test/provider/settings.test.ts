@@ -74,7 +74,8 @@ describe("the provider's settings", () => {
 
   it('want one way to a JWT, and an issuer where one is signed', async () => {
     await using fixture = new Fixture({ brokers: [], registryUrl: '' });
-    const [PROVIDER_JWT_FILE, PROVIDER_JWT_KEY_FILE] = [fixture.file('jwt', 'x'), fixture.file('key', 'x')];
+    const PROVIDER_JWT_FILE = fixture.file('jwt', 'x');
+    const PROVIDER_JWT_KEY_FILE = fixture.file('key', 'x');
     expect(
       read({ ...BASE, PROVIDER_JWT_FILE, PROVIDER_JWT_KEY_FILE, PROVIDER_JWT_ISSUER: 'h' }).faults,
     ).toEqual([expect.stringContaining('Set one of PROVIDER_JWT_FILE')]);
@@ -85,7 +86,8 @@ describe("the provider's settings", () => {
 
   it('want a client certificate and its key together', async () => {
     await using fixture = new Fixture({ brokers: [], registryUrl: '' });
-    const [jwt, cert] = [fixture.file('jwt', 'x'), fixture.file('cert', 'x')];
+    const jwt = fixture.file('jwt', 'x');
+    const cert = fixture.file('cert', 'x');
     const { faults } = read({ ...BASE, PROVIDER_JWT_FILE: jwt, PROVIDER_CERT_FILE: cert });
     expect(faults).toEqual([expect.stringContaining('PROVIDER_CERT_FILE and PROVIDER_KEY_FILE go together')]);
   });

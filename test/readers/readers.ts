@@ -33,35 +33,40 @@ const KAFKA_CLIENTS = library('kafka-clients', '4.3.1', CONSUMER);
 
 export const APICURIO: Reader = {
   name: "Java, Apicurio's deserializer",
-  ...{ view: 'fields', fetches: true },
+  view: 'fields',
+  fetches: true,
   sources: `${JAVA}/consumer/src/readers/ReadWithApicurio.java`,
   libraries: [KAFKA_CLIENTS, library('apicurio-registry-avro-serde-kafka', '3.1.7', CONSUMER)],
 };
 
 export const AVRO_JAVA: Reader = {
   name: "Java, Avro's own reader",
-  ...{ view: 'fields', fetches: true },
+  view: 'fields',
+  fetches: true,
   sources: `${JAVA}/consumer/src/readers/ReadWithAvro.java`,
   libraries: [KAFKA_CLIENTS, library('avro', '1.12.1', CONSUMER)],
 };
 
 export const CONFLUENT_PYTHON: Reader = {
   name: 'Python, confluent-kafka',
-  ...{ view: 'fields', fetches: true },
+  view: 'fields',
+  fetches: true,
   sources: 'test/readers/python/read_with_confluent.py',
   libraries: [library('confluent-kafka', '2.16.1', PYTHON)],
 };
 
 export const FASTAVRO: Reader = {
   name: 'Python, fastavro',
-  ...{ view: 'fields', fetches: true },
+  view: 'fields',
+  fetches: true,
   sources: 'test/readers/python/read_with_fastavro.py',
   libraries: [library('confluent-kafka', '2.16.1', PYTHON), library('fastavro', '1.13.1', PYTHON)],
 };
 
 export const FRANZ_GO: Reader = {
   name: 'Go, franz-go with hamba/avro',
-  ...{ view: 'fields', fetches: true },
+  view: 'fields',
+  fetches: true,
   settings: ['MaxByteSliceSize'],
   sources: 'test/readers/go/main.go',
   libraries: [
@@ -72,7 +77,8 @@ export const FRANZ_GO: Reader = {
 
 export const KAFKAJS: Reader = {
   name: 'Node, kafkajs with the registry client',
-  ...{ view: 'fields', fetches: true },
+  view: 'fields',
+  fetches: true,
   sources: 'test/readers/node/read.ts',
   libraries: [
     library('kafkajs', '2.2.4', NODE),
@@ -82,14 +88,16 @@ export const KAFKAJS: Reader = {
 
 export const KCAT: Reader = {
   name: 'kcat (librdkafka)',
-  ...{ view: 'bytes', fetches: false },
+  view: 'bytes',
+  fetches: false,
   sources: 'test/readers/programs/kcat.ts',
   libraries: [],
 };
 
 export const FLINK_SQL: Reader = {
   name: 'Flink SQL, avro-confluent',
-  ...{ view: 'columns', fetches: false },
+  view: 'columns',
+  fetches: false,
   sources: `${JAVA}/flink/src/readers/ReadWithFlinkSql.java`,
   libraries: [
     library('flink-sql-avro-confluent-registry', '2.2.0', FLINK),
@@ -99,7 +107,8 @@ export const FLINK_SQL: Reader = {
 
 export const ICEBERG: Reader = {
   name: "Kafka Connect, Iceberg's sink",
-  ...{ view: 'columns', fetches: false },
+  view: 'columns',
+  fetches: false,
   settings: [
     'apicurio.registry.as-confluent',
     'apicurio.registry.use-id',

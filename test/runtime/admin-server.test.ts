@@ -58,7 +58,11 @@ describe('the admin server', () => {
 
   it('closes connections that send no request, or half of one', async () => {
     const strict = await startAdminServer({
-      ...{ host: '127.0.0.1', port: 0, probes, metrics, requestTimeoutMs: 50 },
+      host: '127.0.0.1',
+      port: 0,
+      probes,
+      metrics,
+      requestTimeoutMs: 50,
     });
     const closed = ['', 'GET /metrics HTTP/1.1\r\nHost'].map(async (begun) => {
       const socket = connect(strict.port, '127.0.0.1').resume();

@@ -6,7 +6,8 @@ const definition = { name: 'seconds', help: 'How long it took', buckets: [0.005,
 const VALUES = [0.005, 0.0050001, 0, 0.25, 1, 1.5, 100, 0.3];
 
 it('without a label is exported as one of prom-client with the same values, before the first one too', async () => {
-  const [ours, theirs] = [new Registry(), new Registry()];
+  const ours = new Registry();
+  const theirs = new Registry();
   const own = new Histogram({ ...definition, register: ours });
   const other = new Theirs({ ...definition, registers: [theirs] });
   expect(await ours.metrics()).toBe(await theirs.metrics());
@@ -21,7 +22,8 @@ it('without a label is exported as one of prom-client with the same values, befo
 });
 
 it('with a label is exported as one of prom-client, each series by itself', async () => {
-  const [ours, theirs] = [new Registry(), new Registry()];
+  const ours = new Registry();
+  const theirs = new Registry();
   const own = new Histogram({ ...definition, labels: ['stored'], register: ours });
   const other = new Theirs({ ...definition, labelNames: ['stored'], registers: [theirs] });
   expect(await ours.metrics()).toBe(await theirs.metrics());

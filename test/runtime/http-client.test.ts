@@ -27,7 +27,9 @@ describe('the HTTP client', () => {
     );
     const http = createHttp({ tls: {}, files: silent, clock: systemClock });
     expect(await http.send(get(server.url))).toEqual({
-      ...{ status: 503, retryAfter: '9', body: 'unavailable' },
+      status: 503,
+      retryAfter: '9',
+      body: 'unavailable',
       date: expect.stringMatching(/ GMT$/),
     });
     await http.stop();
@@ -184,7 +186,8 @@ describe('a client certificate', () => {
     const authority = makeAuthority(dir, 'authority');
     const stranger = makeAuthority(dir, 'stranger');
     const server = authority.issue('server', 'IP:127.0.0.1');
-    const [certFile, keyFile] = [join(dir, 'own.pem'), join(dir, 'own.key')];
+    const certFile = join(dir, 'own.pem');
+    const keyFile = join(dir, 'own.key');
     const show = (identity: { certFile: string; keyFile: string }) => {
       copyFileSync(identity.certFile, certFile);
       copyFileSync(identity.keyFile, keyFile);

@@ -18,7 +18,8 @@ const DAY = 86_400;
 describe('the certificates of a process', () => {
   it('are in its metrics with their validity, as their files are at each scrape', async () => {
     const authority = makeAuthority(dir, 'authority');
-    const [cert, key] = [join(dir, 'tls.crt'), join(dir, 'tls.key')];
+    const cert = join(dir, 'tls.crt');
+    const key = join(dir, 'tls.key');
     const use = (name: string, days: number) => {
       const { certFile, keyFile } = authority.issue(name, 'IP:127.0.0.1', days);
       copyFileSync(certFile, cert);

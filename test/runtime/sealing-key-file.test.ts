@@ -10,7 +10,8 @@ const dir = mkdtempSync(join(tmpdir(), 'hookline-sealing-keys-'));
 const path = join(dir, 'keys');
 afterAll(() => rmSync(dir, { recursive: true }));
 
-const [A, B] = ['a'.repeat(32), 'b'.repeat(32)];
+const A = 'a'.repeat(32);
+const B = 'b'.repeat(32);
 const FORMAT = { format: 1, aad: Buffer.from('owner') };
 
 function open() {

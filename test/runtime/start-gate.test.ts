@@ -41,7 +41,8 @@ describe('the start gate', () => {
 
   it('logs each reason once, those that take turns as well, and that it waits no longer', async () => {
     const { gate, log } = openGate();
-    const [one, two] = [new Error('broker 1: refused'), new Error('broker 2: refused')];
+    const one = new Error('broker 1: refused');
+    const two = new Error('broker 2: refused');
     await gate.pass('the brokers at a:9092', failing([one, two, one, two, 'odd', undefined]));
     expect(log.lines().map(({ level, msg }) => [level, msg])).toEqual([
       ['warn', 'waiting for the brokers at a:9092: broker 1: refused'],

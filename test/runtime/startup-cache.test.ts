@@ -33,8 +33,15 @@ function readDamaged(content: string | Buffer) {
 }
 
 const record = (ref: string, sealedKeys: Buffer | null) => ({
-  ...{ ref, state: 'ACTIVE' as const, subscriptionId: null, receiverUrl: '', events: ['payment-status'] },
-  ...{ owner: 'payments.commands', commandId: null, updatedAt: 5, sealedKeys },
+  ref,
+  state: 'ACTIVE' as const,
+  subscriptionId: null,
+  receiverUrl: '',
+  events: ['payment-status'],
+  owner: 'payments.commands',
+  commandId: null,
+  updatedAt: 5,
+  sealedKeys,
 });
 
 describe('a file beside the spool', () => {

@@ -44,7 +44,8 @@ export function scheduleIn(file: string, deps: Deps): Schedule {
 
 function ofControl(plan: ControlPlan, { taken }: Deps): Schedule {
   return {
-    ...{ seed: plan.seed, of: 'control' },
+    seed: plan.seed,
+    of: 'control',
     run: (options) => runControl(plan, taken, options),
     async story() {
       const isBroken = async (shorter: ControlPlan) =>
@@ -58,7 +59,8 @@ function ofControl(plan: ControlPlan, { taken }: Deps): Schedule {
 
 function ofWebhooks(plan: Plan, { taken, start }: Deps): Schedule {
   return {
-    ...{ seed: plan.seed, of: 'webhooks' },
+    seed: plan.seed,
+    of: 'webhooks',
     run: (options) => runPlan(plan, taken, { ...options, start }),
     async story() {
       const isBroken = async (shorter: Plan) =>

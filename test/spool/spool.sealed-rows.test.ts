@@ -22,7 +22,8 @@ import { until } from '../support/until.ts';
 
 const MIB = 1024 ** 2;
 const ALL = { maxRows: 1_000_000, maxBytes: 1_000 * MIB };
-const [A, B] = ['a'.repeat(32), 'b'.repeat(32)];
+const A = 'a'.repeat(32);
+const B = 'b'.repeat(32);
 const keysOf = (...lines: string[]) =>
   parseSealingKeys(Buffer.from(lines.join('\n'))) ?? expect.fail('no key');
 

@@ -30,7 +30,10 @@ export function kafkaContainer(Container: GenericContainer, input: KafkaContaine
     target: fileOf(node.id),
     mode: 0o644,
     content: kafkaProperties({
-      ...{ node, nodes, logDir: `/tmp/kafka-${node.id}`, listenHost: '0.0.0.0' },
+      node,
+      nodes,
+      logDir: `/tmp/kafka-${node.id}`,
+      listenHost: '0.0.0.0',
       advertisedHost: input.advertisedHost,
       overrides: input.properties,
     }),

@@ -23,8 +23,14 @@ it('takes other ports where somebody listens on one of them by the time that Kaf
   const notes: string[] = [];
   const stack = await startJvmStack(
     {
-      ...{ env: process.env, dir, partsDir: LOCAL_DIR, jdk: jdk ?? expect.fail('no JDK') },
-      ...{ nodes: 1, withRegistry: false, keep: false, shortLived: true },
+      env: process.env,
+      dir,
+      partsDir: LOCAL_DIR,
+      jdk: jdk ?? expect.fail('no JDK'),
+      nodes: 1,
+      withRegistry: false,
+      keep: false,
+      shortLived: true,
       onProgress: (note) => void notes.push(note),
       signal: new AbortController().signal,
     },

@@ -7,8 +7,15 @@ const NOW = 50_000;
 const id = (n: number) => `${n}`.repeat(36);
 const key = (n: number) => `${n}`.repeat(32);
 const record = (more: Partial<SubscriptionRecord> = {}): SubscriptionRecord => ({
-  ...{ ref: 'a', state: 'ACTIVE', subscriptionId: id(1), receiverUrl: '', events: [], owner: 'commands' },
-  ...{ sealedKeys: null, commandId: null, updatedAt: NOW },
+  ref: 'a',
+  state: 'ACTIVE',
+  subscriptionId: id(1),
+  receiverUrl: '',
+  events: [],
+  owner: 'commands',
+  sealedKeys: null,
+  commandId: null,
+  updatedAt: NOW,
   ...more,
 });
 const dir = (more: Partial<NonNullable<KeySources['dir']>> = {}) => ({
@@ -88,7 +95,9 @@ describe('the live keys of a ref', () => {
 
   it("join a file's secret with the ids of the last eight alone: each costs every refused webhook a hash", () => {
     const previous = Array.from({ length: 100 }, (_, n) => ({
-      ...{ subscriptionId: `${n}`.padStart(36, '0'), encryptionKey: key(8), retiredAt: NOW - 10 },
+      subscriptionId: `${n}`.padStart(36, '0'),
+      encryptionKey: key(8),
+      retiredAt: NOW - 10,
     }));
     const sources = { record: record(), secrets: { previous }, dir: dir({ signingSecrets: [id(5)] }) };
     expect(keysOf(sources)?.signing).toHaveLength(9);

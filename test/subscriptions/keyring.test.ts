@@ -10,8 +10,15 @@ const record = (
   state: SubscriptionRecord['state'],
   more: Partial<SubscriptionRecord> = {},
 ): SubscriptionRecord => ({
-  ...{ ref: 'a', state, subscriptionId: state === 'REQUESTED' ? null : id(1), receiverUrl: '', events: [] },
-  ...{ owner: 'commands', sealedKeys: null, commandId: null, updatedAt: NOW },
+  ref: 'a',
+  state,
+  subscriptionId: state === 'REQUESTED' ? null : id(1),
+  receiverUrl: '',
+  events: [],
+  owner: 'commands',
+  sealedKeys: null,
+  commandId: null,
+  updatedAt: NOW,
   ...more,
 });
 const retired = { subscriptionId: id(7), signingSecret: id(8), retiredAt: Date.now() };

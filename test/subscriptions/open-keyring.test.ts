@@ -23,8 +23,15 @@ const newKeys = () => parseSealingKeys(randomBytes(32)) ?? expect.fail('no key')
 const sealingKeys = newKeys();
 const id = '1'.repeat(36);
 const recordOf = (sealedKeys: Buffer | null): SubscriptionRecord => ({
-  ...{ ref: 'a', state: 'ACTIVE', subscriptionId: id, receiverUrl: '', events: [], owner: 'commands' },
-  ...{ sealedKeys, commandId: null, updatedAt: 0 },
+  ref: 'a',
+  state: 'ACTIVE',
+  subscriptionId: id,
+  receiverUrl: '',
+  events: [],
+  owner: 'commands',
+  sealedKeys,
+  commandId: null,
+  updatedAt: 0,
 });
 
 const sealed = sealSecrets(sealingKeys, recordOf(null), { signingSecret: id });
@@ -64,7 +71,8 @@ describe('a record of the state topic', () => {
 
 describe('a renewed sealing key', () => {
   async function openWithCached(record: SubscriptionRecord, topicForgets: boolean) {
-    const [old, next] = [newKeys(), sealingKeys];
+    const old = newKeys();
+    const next = sealingKeys;
     const listeners: ((keys: typeof old) => void)[] = [];
     const keys = {
       ...old,
@@ -74,18 +82,20 @@ describe('a renewed sealing key', () => {
     append(topic, 'another', '');
     const waits = new Promise<never>(() => {});
     const opened = await openKeyring({
-      ...{
-        secretsDir: undefined,
-        retiredKeysTtlMs: 1_000,
-        sealingKeys: keys,
-        topic: 't',
-        clock: systemClock,
-      },
+      secretsDir: undefined,
+      retiredKeysTtlMs: 1_000,
+      sealingKeys: keys,
+      topic: 't',
+      clock: systemClock,
       openTopic: () => topic.open(),
       read: async () => ({}),
       observer: {
-        ...{ secretsRead() {}, secretsFaulty() {}, sealed() {}, unreadable() {} },
-        ...{ awaited() {}, brokenOff() {} },
+        secretsRead() {},
+        secretsFaulty() {},
+        sealed() {},
+        unreadable() {},
+        awaited() {},
+        brokenOff() {},
       },
       open: (attempt) => (topicForgets ? attempt() : waits),
       stopping: new AbortController().signal,
@@ -167,11 +177,9 @@ describe('a state topic that was deleted and created anew', () => {
     const lost: number[] = [];
     const kept: (readonly SubscriptionRecord[])[] = [];
     const cache: CachedRecords = {
-      ...{
-        read: () => [{ ...recordOf(sealed), topicId: 'earlier' }],
-        keep: (all: () => readonly SubscriptionRecord[]) => kept.push(all()),
-        stop() {},
-      },
+      read: () => [{ ...recordOf(sealed), topicId: 'earlier' }],
+      keep: (all: () => readonly SubscriptionRecord[]) => kept.push(all()),
+      stop() {},
     };
     const topic = new ScriptedTopic([0]);
     await using the = await openScripted(topic, { lost: (known: number) => lost.push(known) }, cache);
@@ -270,7 +278,10 @@ async function openScripted(
   keys: typeof sealingKeys = sealingKeys,
 ) {
   const opened = await openKeyring({
-    ...{ secretsDir: undefined, retiredKeysTtlMs: 1_000, topic: 't', ...(cache && { cache }) },
+    secretsDir: undefined,
+    retiredKeysTtlMs: 1_000,
+    topic: 't',
+    ...(cache && { cache }),
     sealingKeys: keys,
     clock: {
       ...systemClock,
@@ -283,7 +294,12 @@ async function openScripted(
       throw new HooklineError('RECORD_UNREADABLE');
     },
     observer: {
-      ...{ secretsRead() {}, secretsFaulty() {}, sealed() {}, unreadable() {}, awaited() {}, brokenOff() {} },
+      secretsRead() {},
+      secretsFaulty() {},
+      sealed() {},
+      unreadable() {},
+      awaited() {},
+      brokenOff() {},
       ...observed,
     },
     open: (attempt) => attempt(),
@@ -337,12 +353,20 @@ describe('the cache of an earlier process', () => {
       },
     };
     const opened = await openKeyring({
-      ...{ secretsDir: undefined, retiredKeysTtlMs: 1_000, sealingKeys, topic: 't', clock: systemClock },
+      secretsDir: undefined,
+      retiredKeysTtlMs: 1_000,
+      sealingKeys,
+      topic: 't',
+      clock: systemClock,
       openTopic: () => topic.open(),
       read: async (value) => ({ ...of(`${value}`) }),
       observer: {
-        ...{ secretsRead() {}, secretsFaulty() {}, sealed() {} },
-        ...{ unreadable() {}, awaited() {}, brokenOff() {} },
+        secretsRead() {},
+        secretsFaulty() {},
+        sealed() {},
+        unreadable() {},
+        awaited() {},
+        brokenOff() {},
       },
       open: (attempt) => attempt(),
       stopping: stopping.signal,

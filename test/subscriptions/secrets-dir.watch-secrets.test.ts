@@ -63,7 +63,8 @@ describe('the watch of SECRETS_DIR', () => {
   it('looks by itself, and tells of what is new, changed and gone, each once', async () => {
     await using watched = new Watched();
     await watched.start(5);
-    const [first, second] = [randomUUID(), randomUUID()];
+    const first = randomUUID();
+    const second = randomUUID();
     watched.fixture.secrets('a', { 'signing-secret': first });
     await until('the new one is told', () => watched.told.length === 1);
     watched.fixture.secrets('a', { 'signing-secret': second });
@@ -76,7 +77,8 @@ describe('the watch of SECRETS_DIR', () => {
 
   it('sees the swap of a link, by which Kubernetes renews a Secret', async () => {
     await using watched = new Watched();
-    const [first, second] = [randomUUID(), randomUUID()];
+    const first = randomUUID();
+    const second = randomUUID();
     watched.fixture.secrets('..one', { 'signing-secret': first });
     watched.fixture.secrets('..two', { 'signing-secret': second });
     symlinkSync('..one', join(watched.dir, 'a'));

@@ -10,9 +10,15 @@ async function open(leaders = [1]) {
   const fenced: string[] = [];
   let recreated = 0;
   const table = await readSubscriptionTable({
-    ...{ openTopic: topic.open, topic: 't', clock: systemClock, onChange() {}, onBrokenOff() {} },
+    openTopic: topic.open,
+    topic: 't',
+    clock: systemClock,
+    onChange() {},
+    onBrokenOff() {},
     onRecreated: () => recreated++,
-    ...{ onUnreadable: expect.fail, onAwaited: expect.fail, read: async (value) => ({ events: `${value}` }) },
+    onUnreadable: expect.fail,
+    onAwaited: expect.fail,
+    read: async (value) => ({ events: `${value}` }),
   });
   onTestFinished(() => table.stop());
   table.onFenced((ref) => fenced.push(ref));

@@ -10,7 +10,8 @@ const owner = { ref: 'a', subscriptionId: 'id-1', state: 'ACTIVE' } as const;
 
 describe('the secrets of a subscription', () => {
   it('are opened by the key that sealed them, also when another one seals by now', () => {
-    const [old, next] = [randomBytes(32), randomBytes(32)];
+    const old = randomBytes(32);
+    const next = randomBytes(32);
     const sealed = sealSecrets(keysOf(old), owner, secrets);
     expect(openSecrets(keysOf(next, old), owner, sealed)).toEqual(secrets);
     expect(openSecrets(keysOf(next), owner, sealed)).toBeNull();

@@ -19,7 +19,8 @@ export async function compactTopic(
   topic: string,
 ): Promise<SeenRecord[]> {
   const kafka = testKafka(env);
-  const [admin, producer] = [kafka.admin(), kafka.producer()];
+  const admin = kafka.admin();
+  const producer = kafka.producer();
   await Promise.all([admin.connect(), producer.connect()]);
   try {
     const configEntries = Object.entries(AT_ONCE).map(([name, value]) => ({ name, value }));

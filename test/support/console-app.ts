@@ -101,7 +101,9 @@ export async function openConsoleApp(
   });
   const quiet = definePage<object>({
     ...flood,
-    ...{ path: '/quiet', title: 'Quiet', navigation: 'Quiet' },
+    path: '/quiet',
+    title: 'Quiet',
+    navigation: 'Quiet',
     async *live({ signal }) {
       yield { id: 'quiet', html: html`<p></p>` };
       await untilGone(signal);
@@ -136,7 +138,9 @@ export async function openConsoleApp(
     const [, token = ''] = /name="_csrf" value="([^"]+)"/.exec(page.body) ?? [];
     const cookies = Object.fromEntries(page.cookies.map(({ name, value }) => [name, value]));
     return app.inject({
-      ...{ method: 'POST', url, cookies },
+      method: 'POST',
+      url,
+      cookies,
       headers: {
         accept: 'text/html',
         host: '127.0.0.1',

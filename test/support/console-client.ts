@@ -10,8 +10,11 @@ export class ConsoleClient {
 
   /** Variables of a console that such clients can talk to. */
   static env = {
-    ...{ CONSOLE_HOST: '127.0.0.1', CONSOLE_PORT: '0', CONSOLE_TRUSTED_PROXIES: '127.0.0.1/32' },
-    ...{ CONSOLE_USER_HEADER: 'X-Forwarded-User', CONSOLE_GROUPS_HEADER: 'X-Forwarded-Groups' },
+    CONSOLE_HOST: '127.0.0.1',
+    CONSOLE_PORT: '0',
+    CONSOLE_TRUSTED_PROXIES: '127.0.0.1/32',
+    CONSOLE_USER_HEADER: 'X-Forwarded-User',
+    CONSOLE_GROUPS_HEADER: 'X-Forwarded-Groups',
     CONSOLE_ROLES: 'viewers=view,operators=operate,leads=reveal',
   };
 
@@ -39,8 +42,11 @@ export class ConsoleClient {
     const answer = await fetch(this.url + path, {
       method: 'POST',
       headers: {
-        ...{ ...this.#user(), accept: 'application/json', 'content-type': 'application/json' },
-        ...{ cookie: cookie.join('; '), 'csrf-token': page.headers.get('csrf-token') ?? '' },
+        ...this.#user(),
+        accept: 'application/json',
+        'content-type': 'application/json',
+        cookie: cookie.join('; '),
+        'csrf-token': page.headers.get('csrf-token') ?? '',
       },
       body: JSON.stringify(fields),
     });

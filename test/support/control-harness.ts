@@ -141,27 +141,30 @@ export async function openControlHarness(options: Options = {}) {
   };
 
   const recordOf = (value: Buffer | object | null, topic = TOPIC): IncomingRecord => ({
-    ...{ topic, partition: 0, offset: offset++, key: null, headers: {}, timestamp: Date.now() },
+    topic,
+    partition: 0,
+    offset: offset++,
+    key: null,
+    headers: {},
+    timestamp: Date.now(),
     value: value === null || Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(value)),
   });
   const take = (record: IncomingRecord, by = lease) => runCommand(record, parts, by);
 
   return {
-    ...{
-      provider,
-      parts,
-      hooks,
-      state,
-      written,
-      results,
-      deadLetters,
-      unnamed,
-      observed,
-      stopping,
-      lease,
-      recordOf,
-      take,
-    },
+    provider,
+    parts,
+    hooks,
+    state,
+    written,
+    results,
+    deadLetters,
+    unnamed,
+    observed,
+    stopping,
+    lease,
+    recordOf,
+    take,
     sandbox: provider.sandbox,
     fixture: provider.fixture,
     /** Has a command carried out, and gives its result. */

@@ -21,8 +21,15 @@ export function deadLetter(wanted: Wanted = {}): DeadLetter {
   const [partition, offset] = at.split(':');
   const place = { partition: Number(partition), offset: BigInt(offset ?? 0) };
   return {
-    ...{ at, time, missing, positions: [place], copies: [place], parts: 1 + missing.length },
-    ...{ bytes: wanted.bytes ?? 10, key: wanted.eventId ?? null, object: null },
+    at,
+    time,
+    missing,
+    positions: [place],
+    copies: [place],
+    parts: 1 + missing.length,
+    bytes: wanted.bytes ?? 10,
+    key: wanted.eventId ?? null,
+    object: null,
     headers: {
       [NAMES.stage]: wanted.stage ?? 'DECRYPT',
       [NAMES.code]: wanted.code ?? 'UNDECRYPTABLE',

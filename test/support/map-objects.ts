@@ -28,7 +28,8 @@ export function mappingOf(schema: string): Mapping {
 
 function compileMapping(fields: readonly FieldShape[]): Mapping {
   const steps = fields.map(({ name, pointer, path, shape }) => ({
-    ...{ name, pointer },
+    name,
+    pointer,
     take: compileNullable(shape, path),
   }));
   return (message, drift) => {

@@ -23,12 +23,12 @@ export async function openOpenIdProvider(redirectUri: string) {
   const provider = new Provider(issuer, {
     clients: [
       {
-        ...{ client_id: CLIENT.id, client_secret: CLIENT.secret, redirect_uris: [redirectUri] },
-        ...{
-          response_types: ['code'],
-          grant_types: ['authorization_code'],
-          token_endpoint_auth_method: 'client_secret_post',
-        },
+        client_id: CLIENT.id,
+        client_secret: CLIENT.secret,
+        redirect_uris: [redirectUri],
+        response_types: ['code'],
+        grant_types: ['authorization_code'],
+        token_endpoint_auth_method: 'client_secret_post',
       },
     ],
     cookies: { keys: ['a key of this test'] },

@@ -73,7 +73,8 @@ function randomType(at: Place): AvroSchema {
   if (kind === 9) return { type: 'map', values: randomType(inside) };
   if (kind === 10)
     return {
-      ...{ type: 'enum', ...nameAt(at).named },
+      type: 'enum',
+      ...nameAt(at).named,
       symbols: ['A', 'B', 'C'].slice(0, 1 + Math.floor(random() * 3)),
       ...(random() < 0.3 && { default: 'A' }),
     };

@@ -95,7 +95,10 @@ export function scriptedBodies(
   const written: WriteOutcome[] = [];
   const troubles: (string | null)[] = [];
   const bodies = new BodyStore({
-    ...{ store, deadlineMs, clock, ...options },
+    store,
+    deadlineMs,
+    clock,
+    ...options,
     address: { bucket: 'events', prefix: 'hookline' },
     observer: {
       written: (outcome) => written.push(outcome),

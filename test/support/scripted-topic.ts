@@ -30,8 +30,13 @@ export class ScriptedTopic {
     const log = this.logs[partition] as IncomingRecord[];
     for (const value of values)
       log.push({
-        ...{ topic: 't', partition, offset: BigInt(log.length), key: null, value: Buffer.from(value) },
-        ...{ headers: {}, timestamp: 1_000 * log.length },
+        topic: 't',
+        partition,
+        offset: BigInt(log.length),
+        key: null,
+        value: Buffer.from(value),
+        headers: {},
+        timestamp: 1_000 * log.length,
       });
   }
 

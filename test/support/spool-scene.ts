@@ -57,14 +57,17 @@ export class SpoolScene {
     this.claims = new ClaimCheck(this.objects.bodies, 2_000);
     this.spool = await Spool.open({
       clock: systemClock,
-      ...{ dir: this.#dir, sealingKeys: this.#sealingKeys },
+      dir: this.#dir,
+      sealingKeys: this.#sealingKeys,
       maxBytes: 64 * 1024 ** 2,
       onDeath: () => this.log.push('death'),
     });
     this.publisher = this.cluster.publisher();
     this.store = new SpoolingStore({
       delivery: deliveryParts({ claims: this.claims }),
-      ...{ spool: this.spool, publisher: this.publisher, clock: systemClock },
+      spool: this.spool,
+      publisher: this.publisher,
+      clock: systemClock,
       publishDeadlineMs: this.publishDeadlineMs,
       ...(large && { large }),
       observer: {

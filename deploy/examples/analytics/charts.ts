@@ -27,11 +27,17 @@ type Theme = { card: string; text: string; quiet: string; line: string; statuses
 
 /** The colours of statuses differ in lightness too: they can be told apart without seeing hues. */
 const LIGHT: Theme = {
-  ...{ card: '#ffffff', text: '#1f2328', quiet: '#59636e', line: '#d8dee4' },
+  card: '#ffffff',
+  text: '#1f2328',
+  quiet: '#59636e',
+  line: '#d8dee4',
   statuses: ['#2a5d8f', '#6fb1c9', '#e3a93c', '#b8322a', '#8a8f98'],
 };
 const DARK: Theme = {
-  ...{ card: '#161b22', text: '#e6edf3', quiet: '#9aa4af', line: '#30363d' },
+  card: '#161b22',
+  text: '#e6edf3',
+  quiet: '#9aa4af',
+  line: '#30363d',
   statuses: ['#4d8fcc', '#a5d8e6', '#d99a2b', '#f0685c', '#767d87'],
 };
 
@@ -198,10 +204,8 @@ function scaleOf(largest: number): { max: number; step: number } {
 function withOthers({ statuses, rows }: Series): Shown {
   const places = statuses.map((status, n) => ({ status, from: [n] }));
   const rejected = places.filter(({ status }) => status === REJECTED);
-  const [others, own] = [
-    places.filter(({ status }) => status !== REJECTED).slice(OWN_COLOURS),
-    places.filter(({ status }) => status !== REJECTED).slice(0, OWN_COLOURS),
-  ];
+  const others = places.filter(({ status }) => status !== REJECTED).slice(OWN_COLOURS);
+  const own = places.filter(({ status }) => status !== REJECTED).slice(0, OWN_COLOURS);
   const shown = [
     ...own.map((place, n) => ({ ...place, colour: n })),
     ...(others.length === 0

@@ -20,7 +20,8 @@ export function* demoEvents(): Generator<StatusEvent> {
         eventId: `00000000-0000-8000-8000-${String(hour * 1_000 + n).padStart(12, '0')}`,
         entityId: `payment-${hour}-${n}`,
         ref: 'analytics',
-        ...{ receivedAt, createdAt: receivedAt },
+        receivedAt,
+        createdAt: receivedAt,
         status: transactions[0]?.TxSts ?? null,
         transactions,
       };

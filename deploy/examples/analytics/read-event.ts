@@ -57,7 +57,10 @@ export function createStatusReader(
     const fieldOf = (path: readonly string[]) => valueAt(isOmitted(path) ? payload : event, path);
     const transactions = fieldOf(FIELDS.transactions);
     return {
-      ...{ eventId, entityId: textOf(entityId), ref: subscription, receivedAt: Number(receivedAt) },
+      eventId,
+      entityId: textOf(entityId),
+      ref: subscription,
+      receivedAt: Number(receivedAt),
       createdAt: timeOf(fieldOf(FIELDS.createdAt)),
       status: textOf(fieldOf(FIELDS.status)),
       // Anything else is drift: the typed field is null then.

@@ -44,7 +44,8 @@ async function compare(shell: Shell, { verify = false, json = false }: Options):
   const bodies = await connectBodyStore(config);
   if (!bodies) throw new UsageError('BODY_STORE is not set: no record refers to an object.');
   const { note, signal } = shell;
-  const [unread, unchecked] = [new Unchecked(note), new Unchecked(note)];
+  const unread = new Unchecked(note);
+  const unchecked = new Unchecked(note);
   try {
     // Before Kafka is read: an object that is stored after its listing is no orphan, and one without a record is not in it.
     const startedAt = systemClock.wall();

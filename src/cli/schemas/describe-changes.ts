@@ -41,14 +41,16 @@ class Changes {
   }
 
   all(): Change[] {
-    const [before, after] = [this.#before.schema, this.#after.schema];
+    const before = this.#before.schema;
+    const after = this.#after.schema;
     return [...attributes(before, after, OF_ROOT), ...this.#compare(before, after, '')];
   }
 
   #compare(from: AvroSchema, to: AvroSchema, path: string): Change[] {
     const before = branchesOf(from).map((branch) => typeOf(branch, this.#before.types));
     const after = branchesOf(to).map((branch) => typeOf(branch, this.#after.types));
-    const [was, is] = [before.map(headOf).join(' or '), after.map(headOf).join(' or ')];
+    const was = before.map(headOf).join(' or ');
+    const is = after.map(headOf).join(' or ');
     const misread = misreadOf(before, after);
     const own = was === is ? [] : [{ path, change: `${was} becomes ${is}`, misread }];
     const inside = before.filter(isType).flatMap((type) => {
@@ -135,7 +137,8 @@ function firstMisread(writers: readonly AvroSchema[], readers: readonly AvroSche
   for (const writer of writers) {
     const reader = branchFor(writer, readers);
     if (reader === undefined || !(hasMeaning(writer) || hasMeaning(reader))) continue;
-    const [from, to] = [meaningOf(writer), meaningOf(reader)];
+    const from = meaningOf(writer);
+    const to = meaningOf(reader);
     if (from === to) continue;
     if (baseOf(writer) === 'string' || baseOf(reader) === 'string') {
       if (from.startsWith(DECIMAL) || to.startsWith(DECIMAL))

@@ -117,7 +117,8 @@ export function compareSchemas(from: AvroSchema, to: AvroSchema): FieldChange[] 
   return [...paths].map((path) => {
     const own = changes.filter((change) => change.path === path);
     const misread = own.flatMap((change) => change.misread ?? []);
-    const [byNew, byOld] = [at(newReads, path, 'new consumers'), at(oldReads, path, 'old consumers')];
+    const byNew = at(newReads, path, 'new consumers');
+    const byOld = at(oldReads, path, 'old consumers');
     return {
       field: path || '(the record)',
       change: own.map(({ change }: Change) => change).join('; ') || 'changed inside',

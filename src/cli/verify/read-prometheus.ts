@@ -109,8 +109,10 @@ function scrapesOf(
       for (const [time, value] of values) at.set(time, (at.get(time) ?? 0) + Number(value));
     return at;
   };
-  const [spooled, acknowledged] = [sums(series.spooled), sums(series.acknowledged)];
-  const [written, startedAt] = [sums(series.written), sums(series.startedAt)];
+  const spooled = sums(series.spooled);
+  const acknowledged = sums(series.acknowledged);
+  const written = sums(series.written);
+  const startedAt = sums(series.startedAt);
   return [...written.keys()]
     .filter((time) => spooled.has(time))
     .sort((a, b) => a - b)

@@ -56,11 +56,9 @@ type ReadOne = (address: string) => Promise<Life | string>;
  */
 async function isThere(life: Life, others: readonly Life[], readOne: ReadOne): Promise<boolean> {
   for (const other of others.filter(({ startedAt }) => startedAt === life.startedAt)) {
-    const [before, own, after] = [
-      await readOne(other.process),
-      await readOne(life.process),
-      await readOne(other.process),
-    ];
+    const before = await readOne(other.process);
+    const own = await readOne(life.process);
+    const after = await readOne(other.process);
     if (typeof before === 'string' || typeof own === 'string' || typeof after === 'string') continue;
     if (isBetween(before, own, after, 'acknowledged') && isBetween(before, own, after, 'written'))
       return true;

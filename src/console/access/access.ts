@@ -32,7 +32,8 @@ function byHeader({ groupsHeader, trustedProxies, roles }: ConsoleSettings, user
     // The connection's own address: no header can change it.
     if (!isProxy(request.socket.remoteAddress ?? ''))
       return { refused: 'This address is not one of CONSOLE_TRUSTED_PROXIES: use the address of the proxy.' };
-    const [name, groups] = [one(request, userHeader), groupsHeader ? one(request, groupsHeader) : ''];
+    const name = one(request, userHeader);
+    const groups = groupsHeader ? one(request, groupsHeader) : '';
     // Twice: a proxy that adds its header to the sender's would let the sender choose a name.
     if (name === null || groups === null)
       return { refused: 'The proxy sent a header of the user twice: it must replace what the sender wrote.' };

@@ -33,8 +33,17 @@ export class SentCommands {
 }
 
 const FIELDS = [
-  ...['type', 'topic', 'ref', 'events', 'executionIds', 'extra'],
-  ...['expiresAt', 'expiresIn', 'dryRun', 'ifMatch', 'commandId'],
+  'type',
+  'topic',
+  'ref',
+  'events',
+  'executionIds',
+  'extra',
+  'expiresAt',
+  'expiresIn',
+  'dryRun',
+  'ifMatch',
+  'commandId',
 ];
 
 /** Sends a command to control, as `hookline command` does. */

@@ -84,10 +84,8 @@ function checkSpool(facts: Facts): void {
       'hookline doctor',
     );
   for (const { samples } of facts.pods) {
-    const [bytes, most] = [
-      samples.max('hookline_spool_bytes') ?? 0,
-      samples.max('hookline_spool_max_bytes') ?? 0,
-    ];
+    const bytes = samples.max('hookline_spool_bytes') ?? 0;
+    const most = samples.max('hookline_spool_max_bytes') ?? 0;
     if (most > 0 && bytes > most / 2)
       facts.add(
         'act',

@@ -68,7 +68,8 @@ export function quantileOf(
   const total = sorted.at(-1)?.[1] ?? 0;
   if (total <= 0) return null;
   const wanted = quantile * total;
-  let [lower, below] = [0, 0];
+  let lower = 0;
+  let below = 0;
   for (const [bound, count] of sorted) {
     if (count >= wanted) {
       if (!Number.isFinite(bound)) return lower;

@@ -96,7 +96,9 @@ export function deadLetterHeaders({
 /** Where the body of a dead-letter record is; null where the record holds it, or its headers name no object. */
 export function bodyReferenceOf(headers: Readonly<Record<string, string>>): ObjectReference | null {
   const { bodyUri, bodySha256, bodyBytes } = DEAD_LETTER_HEADERS;
-  const [uri, sha256, bytes] = [headers[bodyUri], headers[bodySha256], Number(headers[bodyBytes])];
+  const uri = headers[bodyUri];
+  const sha256 = headers[bodySha256];
+  const bytes = Number(headers[bodyBytes]);
   return uri !== undefined && sha256 !== undefined && Number.isSafeInteger(bytes)
     ? { uri, bytes, sha256 }
     : null;

@@ -58,7 +58,8 @@ async function reportedLimits(admin: kafkajs.Admin): Promise<{ request?: number;
       const values = [...configs.values()].map((config) => Number(config.get(setting)));
       return values.length > 0 && values.every((value) => value > 0) ? Math.min(...values) : undefined;
     };
-    const [request, usual] = [smallest(REQUEST_LIMIT), smallest(DEFAULT_LIMIT)];
+    const request = smallest(REQUEST_LIMIT);
+    const usual = smallest(DEFAULT_LIMIT);
     return { ...(request && { request }), ...(usual && { usual }) };
   } catch {
     return {};

@@ -89,7 +89,8 @@ export function openFetcher(
     return new WatchedClient(client, connection);
   };
   // A broker answers a connection's requests one after the other: a question would wait behind a fetch that waits.
-  const [asking, fetching] = [open(silentMs), open(FETCH_TIMEOUT_MS)];
+  const asking = open(silentMs);
+  const fetching = open(FETCH_TIMEOUT_MS);
   const explained = async <T>(watched: typeof asking, request: () => Promise<T>): Promise<T> => {
     try {
       return await request();

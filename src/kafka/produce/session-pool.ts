@@ -168,7 +168,8 @@ export class SessionPools {
   /** The one for the next batch: what waits there for its answers has waited least. */
   leastBusy(): SessionPool {
     const now = this.#clock.now();
-    let [best, least] = [this.#pools[0] as SessionPool, Number.POSITIVE_INFINITY];
+    let best = this.#pools[0] as SessionPool;
+    let least = Number.POSITIVE_INFINITY;
     for (const pool of this.#pools) {
       const load = pool.loadAt(now);
       if (load < least) [best, least] = [pool, load];

@@ -41,23 +41,18 @@ export async function fillDeadLetters(fixture: Fixture, count: number): Promise<
     if (n % 100 === 0) ids.push(id);
     const [stage, code] = STAGES[n % STAGES.length] ?? STAGES[0];
     const headers = {
-      ...{
-        [NAMES.stage]: stage,
-        [NAMES.code]: code,
-        [NAMES.message]: 'no encryption key of the subscription opens the body',
-      },
-      ...{
-        [NAMES.topic]: fixture.topic('payment-status'),
-        [NAMES.connector]: 'hookline',
-        [NAMES.ref]: `ref-${n % REFS}`,
-      },
-      ...{ [NAMES.subscriptionId]: randomUUID(), [NAMES.mediaType]: 'octet-stream' },
-      ...{
-        [NAMES.receivedAt]: String(Date.now()),
-        [NAMES.eventId]: id,
-        [NAMES.part]: '1',
-        [NAMES.parts]: '1',
-      },
+      [NAMES.stage]: stage,
+      [NAMES.code]: code,
+      [NAMES.message]: 'no encryption key of the subscription opens the body',
+      [NAMES.topic]: fixture.topic('payment-status'),
+      [NAMES.connector]: 'hookline',
+      [NAMES.ref]: `ref-${n % REFS}`,
+      [NAMES.subscriptionId]: randomUUID(),
+      [NAMES.mediaType]: 'octet-stream',
+      [NAMES.receivedAt]: String(Date.now()),
+      [NAMES.eventId]: id,
+      [NAMES.part]: '1',
+      [NAMES.parts]: '1',
     };
     return { key: id, value: body, headers };
   });

@@ -44,7 +44,9 @@ const letterIds = await fillDeadLetters(fixture, deadLetters);
 const indexDir = join(fixture.dir, 'index');
 const startedAt = performance.now();
 const running = fixture.start('src/console/main.ts', {
-  ...{ ...ConsoleClient.env, CONSOLE_INDEX_DIR: indexDir, LOG_LEVEL: 'info' },
+  ...ConsoleClient.env,
+  CONSOLE_INDEX_DIR: indexDir,
+  LOG_LEVEL: 'info',
   NODE_OPTIONS: '--disable-warning=TimeoutNegativeWarning',
 });
 const { port } = await running.logged('console listening');
@@ -104,8 +106,14 @@ say(
 );
 const file = join(ROOT, '.local/bench/console.json');
 writeReport(file, {
-  ...{ at: new Date().toISOString(), records, deadLetters, indexedSeconds, memory, fileMb },
-  ...{ during: Object.fromEntries(during), after: Object.fromEntries(after) },
+  at: new Date().toISOString(),
+  records,
+  deadLetters,
+  indexedSeconds,
+  memory,
+  fileMb,
+  during: Object.fromEntries(during),
+  after: Object.fromEntries(after),
   large: { records: large, bytes: LARGE_BYTES, ms: largeSearches, peakMb: largePeakMb },
 });
 say(`all figures: ${file}`);

@@ -33,7 +33,10 @@ export async function measureBareWaits({ env, topic }: Fixture): Promise<BareWai
   };
   const open = () =>
     openProducerSession(connection, {
-      ...{ clientId: 'bench', rotation: 0, clock: systemClock, requestTimeoutMs: PATIENCE_MS },
+      clientId: 'bench',
+      rotation: 0,
+      clock: systemClock,
+      requestTimeoutMs: PATIENCE_MS,
     });
   const sessions = [open(), open(), open()] as const;
   const [large, same, other] = sessions;

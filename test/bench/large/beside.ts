@@ -68,7 +68,10 @@ export async function runBeside(parts: BesideParts): Promise<Beside[]> {
     }
   }
   return seen.map(({ receiver, alone, beside, stalls, stored }) => ({
-    ...{ receiver, alone: feelOf(alone), beside: feelOf(beside), stallMs: spreadOf(stalls) },
+    receiver,
+    alone: feelOf(alone),
+    beside: feelOf(beside),
+    stallMs: spreadOf(stalls),
     stored: { bodies: stored, of: rounds * bodies.length },
   }));
 }

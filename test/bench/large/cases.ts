@@ -38,7 +38,12 @@ export async function probe(process: RunningProcess): Promise<Probe> {
 }
 
 const NO_STREAM: StreamSeen = {
-  ...{ sent: 0, failed: 0, p50: 0, p99: 0, max: 0, otherType: { p50: 0, p99: 0, max: 0 } },
+  sent: 0,
+  failed: 0,
+  p50: 0,
+  p99: 0,
+  max: 0,
+  otherType: { p50: 0, p99: 0, max: 0 },
 };
 
 /** All bodies at once, beside a stream of small ones, or alone. */
@@ -66,8 +71,14 @@ export async function runLarge(
     bodies.filter(({ entityId }) => stored.has(entityId)),
   );
   return {
-    ...{ answers: countAnswers(sent), seconds, peakRssMb, cpuSeconds, small },
-    ...{ stallMs: stall.ms, stallCpuMs: stall.cpuMs, missing: missing.length },
+    answers: countAnswers(sent),
+    seconds,
+    peakRssMb,
+    cpuSeconds,
+    small,
+    stallMs: stall.ms,
+    stallCpuMs: stall.cpuMs,
+    missing: missing.length,
   };
 }
 

@@ -44,9 +44,15 @@ await writeRequests(requestsFile, 'plain');
 const stack = disposing.use(await useStack({ env: process.env, onProgress: say }));
 const tools = { env: process.env, dir: join(ROOT, '.local/tools'), onProgress: say };
 const bench: Bench = {
-  ...{ stack, dir, requestsFile, say, wrk: findWrk(process.env) },
+  stack,
+  dir,
+  requestsFile,
+  say,
+  wrk: findWrk(process.env),
   vegeta: await goTool(VEGETA, { ...tools, signal: new AbortController().signal }),
-  ...{ rounds: number('rounds'), seconds: number('seconds'), connections: number('connections') },
+  rounds: number('rounds'),
+  seconds: number('seconds'),
+  connections: number('connections'),
 };
 const report = {
   at: new Date().toISOString(),

@@ -68,13 +68,18 @@ describe('the comparison of references with objects', () => {
     const listing = await listObjects(bodies, NEVER);
     refer('s3://events/hookline/late.json');
     const { rows } = await compareObjects(references, {
-      ...{ bodies, listing, verify: false, unchecked, signal: NEVER },
+      bodies,
+      listing,
+      verify: false,
+      unchecked,
+      signal: NEVER,
     });
     expect(rows).toEqual([]);
   });
 
   it('asks for a few at a time, and keeps the order of the records', async () => {
-    let [asking, most] = [0, 0];
+    let asking = 0;
+    let most = 0;
     store.fateOf = async () => {
       most = Math.max(most, ++asking);
       await systemClock.sleep(1);

@@ -70,7 +70,10 @@ it('takes a moment for thousands of refs in several processes', () => {
   expect(performance.now() - began).toBeLessThan(1_500);
   expect(rows).toHaveLength(4_000);
   expect(rows[0]).toEqual({
-    ...{ ref: 'ref-0', use: 'encryption', key: '0', matches: 15 },
+    ref: 'ref-0',
+    use: 'encryption',
+    key: '0',
+    matches: 15,
     lastMatched: '2023-11-14T22:13:20.000Z',
   });
 });

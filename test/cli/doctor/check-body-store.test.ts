@@ -28,7 +28,8 @@ describe('the check of lifecycle rules', () => {
     for (const days of [30, 37])
       expect(compare({ days })).toEqual([
         {
-          ...{ check: 'object retention', state: 'warning' },
+          check: 'object retention',
+          state: 'warning',
           finding: `lifecycle rule "tidy" deletes objects after ${days} days, but payments.dead-letter keeps records for up to 37 days: retention.ms is 30 days, and a record lives until its segment is closed, after segment.ms of 7 days`,
           remedy: 'give the rule at least 38 days, or shorten retention.ms or segment.ms of the topic',
         },

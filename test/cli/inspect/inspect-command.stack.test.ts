@@ -19,10 +19,8 @@ it('shows a record whose time is none, and what comes behind it', async () => {
   const producer = testKafka(fixture.env).producer({ allowAutoTopicCreation: false });
   await producer.connect();
   const messages = [{ timestamp: NO_TIME }, {}].map((more) => ({
-    ...{
-      key: 'eu',
-      value: JSON.stringify({ commandId: randomUUID(), type: 'subscription.delete', ref: 'eu' }),
-    },
+    key: 'eu',
+    value: JSON.stringify({ commandId: randomUUID(), type: 'subscription.delete', ref: 'eu' }),
     ...more,
   }));
   await producer.send({ topic: fixture.topic('commands'), messages });
@@ -38,18 +36,21 @@ it('shows a record whose time is none, and what comes behind it', async () => {
 
 it('says that records could not be read where the registry does not answer', async () => {
   const control = await fixture.control({
-    ...{ provider: 'http://127.0.0.1:9', publicUrl: 'http://127.0.0.1:8080' },
+    provider: 'http://127.0.0.1:9',
+    publicUrl: 'http://127.0.0.1:8080',
   });
   const id = randomUUID();
   await cli(fixture.env, 'command', 'subscription.delete', '--ref', 'nobody', '--command-id', id, '--wait');
   await control.stop();
   expect(await cli(fixture.env, 'inspect', id)).toMatchObject({
-    ...{ exitCode: 0, out: expect.stringContaining('SUCCEEDED') },
+    exitCode: 0,
+    out: expect.stringContaining('SUCCEEDED'),
   });
   expect(
     await cli({ ...fixture.env, SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' }, 'inspect', id),
   ).toMatchObject({
-    ...{ exitCode: 1, out: expect.not.stringContaining('SUCCEEDED') },
+    exitCode: 1,
+    out: expect.not.stringContaining('SUCCEEDED'),
     notes: expect.stringContaining('could not be read: the schema registry does not answer'),
   });
 });

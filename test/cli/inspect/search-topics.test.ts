@@ -2,8 +2,13 @@ import { expect, it } from 'vitest';
 import { type Found, inOrder } from '../../../src/cli/inspect/search-topics.ts';
 
 const found = (second: number, step: string, more: Partial<Found> = {}): Found => ({
-  ...{ time: `2026-01-01T00:00:0${second}.000Z`, topic: 't', partition: 0, offset: BigInt(second) },
-  ...{ step, what: '', eventId: 'e' },
+  time: `2026-01-01T00:00:0${second}.000Z`,
+  topic: 't',
+  partition: 0,
+  offset: BigInt(second),
+  step,
+  what: '',
+  eventId: 'e',
   ...more,
 });
 const steps = (all: Found[]) => inOrder(all).map(({ step, offset }) => `${step} ${offset}`);

@@ -214,7 +214,8 @@ describe('a change of a schema', () => {
 
   it('is found in no time where records are used twice at thirty levels, or stand inside themselves', () => {
     const level = (n: number, type: string): object => ({
-      ...{ type: 'record', name: `L${n}` },
+      type: 'record',
+      name: `L${n}`,
       fields:
         n === 0
           ? [

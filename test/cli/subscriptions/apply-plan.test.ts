@@ -7,7 +7,10 @@ import { DEFAULT_DIALECT } from '../../../src/provider/dialect.ts';
 const wanted = (ref: string) => ({ ref, events: ['payment-status'], adopt: false, extra: {}, at: '' });
 
 const plan: Plan = planChanges({ topic: undefined, subscriptions: [wanted('a'), wanted('b')] }, 'commands', {
-  ...{ records: [], drift: [], listsNone: true, dialect: DEFAULT_DIALECT },
+  records: [],
+  drift: [],
+  listsNone: true,
+  dialect: DEFAULT_DIALECT,
 });
 
 /** A control that answers each command as `answer` says, by its ref. */
@@ -39,7 +42,10 @@ async function applied(answer: (ref: string) => Promise<Record<string, unknown>>
 describe('a plan that is applied', () => {
   it('is sent at once, and each result is printed as it arrives', async () => {
     const { result, notes, sent } = await applied(async (ref) => ({
-      ...{ status: 'SUCCEEDED', errorCode: null, message: 'created', subscriptionId: `id-${ref}` },
+      status: 'SUCCEEDED',
+      errorCode: null,
+      message: 'created',
+      subscriptionId: `id-${ref}`,
     }));
     expect(sent).toEqual([{ topic: 'commands', refs: ['a', 'b'] }]);
     expect(result).toMatchObject([

@@ -9,13 +9,24 @@ import { replacedText, type SubscriptionRecord } from '../../../src/subscription
 const TOPIC = 'payments.commands';
 
 const wanted = (ref: string, more: Partial<WantedSubscription> = {}): WantedSubscription => ({
-  ...{ ref, events: ['payment-status'], adopt: false, extra: {}, at: `s.yaml:1:1` },
+  ref,
+  events: ['payment-status'],
+  adopt: false,
+  extra: {},
+  at: `s.yaml:1:1`,
   ...more,
 });
 
 const record = (ref: string, more: Partial<SubscriptionRecord> = {}): SubscriptionRecord => ({
-  ...{ ref, state: 'ACTIVE', subscriptionId: `id-${ref}`, receiverUrl: `https://x/${ref}` },
-  ...{ events: ['payment-status'], owner: TOPIC, sealedKeys: null, commandId: `c-${ref}`, updatedAt: 0 },
+  ref,
+  state: 'ACTIVE',
+  subscriptionId: `id-${ref}`,
+  receiverUrl: `https://x/${ref}`,
+  events: ['payment-status'],
+  owner: TOPIC,
+  sealedKeys: null,
+  commandId: `c-${ref}`,
+  updatedAt: 0,
   ...more,
 });
 
@@ -36,7 +47,10 @@ function planOf(
   listsNone = false,
 ) {
   return planChanges({ topic: undefined, subscriptions }, TOPIC, {
-    ...{ records, drift: drifts, listsNone, dialect: DEFAULT_DIALECT },
+    records,
+    drift: drifts,
+    listsNone,
+    dialect: DEFAULT_DIALECT,
   });
 }
 
@@ -147,7 +161,8 @@ describe('a plan', () => {
     // Nothing is sent of what needs no change, or is not theirs; what is not in the file would be deleted.
     const records = [record('other'), record('gone')];
     const kept = planChanges({ topic: undefined, subscriptions }, TOPIC, {
-      ...{ ...present, records },
+      ...present,
+      records,
       refPatterns: ['ledger-*'],
     });
     expect([kept.unchanged, kept.conflicts]).toEqual([
@@ -216,7 +231,10 @@ describe('the commands of a plan', () => {
   it('name the state that the plan was made from, so that later changes are not undone', () => {
     expect(commands([wanted('a', { events: ['accounts-entries'] })], [record('a'), record('b')])).toEqual([
       {
-        ...{ commandId: expect.any(String), type: 'subscription.update', ref: 'a', ifMatch: 'c-a' },
+        commandId: expect.any(String),
+        type: 'subscription.update',
+        ref: 'a',
+        ifMatch: 'c-a',
         events: ['accounts-entries'],
       },
       { commandId: expect.any(String), type: 'subscription.delete', ref: 'b', ifMatch: 'c-b' },
@@ -226,8 +244,12 @@ describe('the commands of a plan', () => {
   it('create anew over the state where the provider still has any', () => {
     expect(commands([wanted('a', { extra: { note: 1 } })], [record('a')], [drift('a', 'MISSING')])).toEqual([
       {
-        ...{ commandId: expect.any(String), type: 'subscription.create', ref: 'a', ifMatch: 'c-a' },
-        ...{ events: ['payment-status'], extra: { note: 1 } },
+        commandId: expect.any(String),
+        type: 'subscription.create',
+        ref: 'a',
+        ifMatch: 'c-a',
+        events: ['payment-status'],
+        extra: { note: 1 },
       },
     ]);
   });
@@ -252,7 +274,9 @@ describe('the commands of a plan', () => {
     );
     expect(deletion).toMatchObject({ type: 'subscription.delete', ifMatch: 'c-a' });
     expect(creation).toMatchObject({
-      ...{ type: 'subscription.create', events: ['payment-status'], ifMatch: deletion?.commandId },
+      type: 'subscription.create',
+      events: ['payment-status'],
+      ifMatch: deletion?.commandId,
     });
   });
 

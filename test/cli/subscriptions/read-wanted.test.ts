@@ -23,8 +23,11 @@ describe('a file of subscriptions', () => {
         topic: 'payments.commands-ledger',
         subscriptions: [
           {
-            ...{ ref: 'ledger-eu', events: ['accounts-entries', 'payment-status'], adopt: false },
-            ...{ extra: { label: { team: 'ledger' } }, at: 's.yaml:3:3' },
+            ref: 'ledger-eu',
+            events: ['accounts-entries', 'payment-status'],
+            adopt: false,
+            extra: { label: { team: 'ledger' } },
+            at: 's.yaml:3:3',
           },
           { ref: 'legacy', events: null, adopt: true, extra: {}, at: 's.yaml:6:3' },
         ],

@@ -5,11 +5,18 @@ import { type Counted, countLife, shrinkageOf, totalsOf } from '../../../src/cli
 const START = Date.parse('2026-11-25T08:00:00Z');
 const counted = (minutes: number, acknowledged: number, written: number, spooled = 0): Counted => ({
   at: START + minutes * 60_000,
-  ...{ acknowledged, written, spooled },
+  acknowledged,
+  written,
+  spooled,
 });
 const lifeOf = (base: Counted | null, last: Counted, first = base ?? last) => ({
-  ...{ process: 'pod-0', owner: 'pod-0', startedAt: START, hasEnded: false },
-  ...{ base, first, last },
+  process: 'pod-0',
+  owner: 'pod-0',
+  startedAt: START,
+  hasEnded: false,
+  base,
+  first,
+  last,
 });
 const life = (...scrapes: Parameters<typeof lifeOf>) => countLife(lifeOf(...scrapes));
 
@@ -39,7 +46,8 @@ describe('the counters of a process', () => {
   });
 
   it('are unclear about rows that the spool had at the first scrape: written and not yet removed, or lost', () => {
-    const [mid, end] = [counted(0, 500, 400, 300), counted(60, 500, 500)];
+    const mid = counted(0, 500, 400, 300);
+    const end = counted(60, 500, 500);
     expect(life(mid, end).missing).toBe(0);
     expect(shrinkageOf(lifeOf(mid, end))).toEqual({ by: 200, isUnclear: true });
     expect(shrinkageOf(lifeOf(mid, counted(60, 500, 700)))).toEqual({ by: 0, isUnclear: false });

@@ -6,11 +6,19 @@ const START = Date.parse('2026-11-25T08:00:00Z');
 const at = (minutes: number) => START + minutes * 60_000;
 const counted = (minutes: number, acknowledged: number, written: number, spooled = 0): Counted => ({
   at: at(minutes),
-  ...{ acknowledged, written, spooled },
+  acknowledged,
+  written,
+  spooled,
 });
 const life = (first: Counted, last = first, more: Partial<Life> = {}): Life => ({
-  ...{ process: 'pod-0', owner: 'pod-0', base: null, startedAt: first.at - 10_000, first, last },
-  ...{ hasEnded: false, ...more },
+  process: 'pod-0',
+  owner: 'pod-0',
+  base: null,
+  startedAt: first.at - 10_000,
+  first,
+  last,
+  hasEnded: false,
+  ...more,
 });
 
 const left = life(counted(0, 1_000, 700, 300), counted(10, 1_000, 700, 300), { hasEnded: true });
@@ -62,7 +70,8 @@ describe('a spool that a process has left', () => {
   });
 
   it('is compared with the next process, not with one after it, nor with itself scraped by another job', () => {
-    const [second, third] = [life(counted(12, 0, 0, 300), counted(13, 0, 300)), life(counted(20, 1, 1))];
+    const second = life(counted(12, 0, 0, 300), counted(13, 0, 300));
+    const third = life(counted(20, 1, 1));
     expect(states([third, left, second])).toEqual(['ok']);
     const twice = { ...left, hasEnded: false };
     expect(states([twice, { ...twice, first: counted(1, 1_000, 700, 300) }])).toEqual([]);

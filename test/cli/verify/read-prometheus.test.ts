@@ -28,7 +28,10 @@ async function prometheus(
     asked.push(text);
     const series = (pod: string, of: (one: Scrape) => number, labels = {}) => ({
       metric: {
-        ...{ __name__: 'x', instance: `${pod}:9464`, pod: pod.split('@')[0], job: 'ingress' },
+        __name__: 'x',
+        instance: `${pod}:9464`,
+        pod: pod.split('@')[0],
+        job: 'ingress',
         ...labels,
         ...more[pod],
       },

@@ -28,7 +28,8 @@ describe('the counters of processes that answer', () => {
     const counted = { at: 9_000, acknowledged: 15, written: 12, spooled: 3 };
     const life = { process: host, owner: host, base: null, startedAt: 4_000, hasEnded: false };
     expect({ lives, before, unknown }).toEqual({
-      ...{ before: [], unknown: [] },
+      before: [],
+      unknown: [],
       lives: [{ ...life, first: counted, last: counted }],
     });
   });

@@ -21,8 +21,10 @@ async function openLogin(roles = 'viewers=view,oncall=operate') {
   const secretFile = join(mkdtempSync(join(tmpdir(), 'console-')), 'secret');
   writeFileSync(secretFile, CLIENT.secret);
   const env = {
-    ...{ CONSOLE_OIDC_ISSUER: provider.issuer, CONSOLE_OIDC_CLIENT_ID: CLIENT.id },
-    ...{ CONSOLE_OIDC_CLIENT_SECRET_FILE: secretFile, CONSOLE_ROLES: roles },
+    CONSOLE_OIDC_ISSUER: provider.issuer,
+    CONSOLE_OIDC_CLIENT_ID: CLIENT.id,
+    CONSOLE_OIDC_CLIENT_SECRET_FILE: secretFile,
+    CONSOLE_ROLES: roles,
   };
   const { settings, ...probe } = await openConsoleApp(env);
   await probe[Symbol.asyncDispose]();
@@ -59,7 +61,13 @@ async function openLogin(roles = 'viewers=view,oncall=operate') {
   return {
     /** The cookie of a login that was begun. */
     pending: () => [...(jars.get(url) ?? [])].find(([name]) => name.startsWith('hookline-login')) ?? ['', ''],
-    ...{ url, provider, the, visit, open, jar: () => jars.get(url) ?? new Map<string, string>(), log },
+    url,
+    provider,
+    the,
+    visit,
+    open,
+    jar: () => jars.get(url) ?? new Map<string, string>(),
+    log,
     async [Symbol.asyncDispose]() {
       await the[Symbol.asyncDispose]();
       await provider[Symbol.asyncDispose]();
@@ -83,8 +91,11 @@ it('logs users in by code flow with PKCE, state and nonce, and back to where the
   expect(text).toContain('vera@example.org');
   const asked = new URL(passed.find((address) => address.includes('/auth?')) ?? '').searchParams;
   expect(Object.fromEntries(asked)).toMatchObject({
-    ...{ response_type: 'code', code_challenge_method: 'S256', scope: 'openid email' },
-    ...{ state: expect.stringMatching(/.{20}/), nonce: expect.stringMatching(/.{20}/) },
+    response_type: 'code',
+    code_challenge_method: 'S256',
+    scope: 'openid email',
+    state: expect.stringMatching(/.{20}/),
+    nonce: expect.stringMatching(/.{20}/),
     code_challenge: expect.stringMatching(/.{40}/),
   });
   expect(login.jar().get('hookline-session')).toMatch(/^ey/);
@@ -265,8 +276,10 @@ it('reads no answer of the provider without end', async () => {
   const secretFile = join(mkdtempSync(join(tmpdir(), 'console-')), 'secret');
   writeFileSync(secretFile, CLIENT.secret);
   await using the = await openConsoleApp({
-    ...{ CONSOLE_OIDC_ISSUER: provider.url, CONSOLE_OIDC_CLIENT_ID: CLIENT.id },
-    ...{ CONSOLE_OIDC_CLIENT_SECRET_FILE: secretFile, CONSOLE_ROLES: '*=view' },
+    CONSOLE_OIDC_ISSUER: provider.url,
+    CONSOLE_OIDC_CLIENT_ID: CLIENT.id,
+    CONSOLE_OIDC_CLIENT_SECRET_FILE: secretFile,
+    CONSOLE_ROLES: '*=view',
   });
   const began = performance.now();
   const answer = openOidc(the.settings, () => CLIENT.secret).begin('http://127.0.0.1/login/callback');

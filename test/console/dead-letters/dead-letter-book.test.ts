@@ -19,7 +19,10 @@ function setUp(maxRecords?: number) {
     return `${partition}:${record.offset}`;
   };
   const book = new DeadLetterBook({
-    ...{ openTopic: topic.open, topic: 't', clock: systemClock, pollMs: 5 },
+    openTopic: topic.open,
+    topic: 't',
+    clock: systemClock,
+    pollMs: 5,
     ...(maxRecords !== undefined && { maxRecords }),
     onFailure: () => {},
   });
@@ -124,7 +127,12 @@ it('holds little of a record, whoever has written it', async () => {
 it('keeps no long text in memory by its beginning', async () => {
   const count = 1_000;
   const recordAt = (n: number) => ({
-    ...{ topic: 't', partition: 0, offset: BigInt(n), timestamp: 1, key: null, value: null },
+    topic: 't',
+    partition: 0,
+    offset: BigInt(n),
+    timestamp: 1,
+    key: null,
+    value: null,
     headers: { foreign: Buffer.from(`${n}-`.padEnd(60_000, 'x')).toString() },
   });
   const openTopic = (): TopicFetcher => ({

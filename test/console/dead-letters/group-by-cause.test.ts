@@ -24,8 +24,13 @@ it('groups by stage, code and ref, those with most that is open first', () => {
     'PARSE ledger-eu',
   ]);
   expect(groups[0]).toMatchObject({
-    ...{ code: 'UNDECRYPTABLE', states: { open: 2, incomplete: 1, redriven: 0, dismissed: 0 } },
-    ...{ oldestAt: NOW - 30 * HOUR, latestAt: NOW - 2 * HOUR, hour: 0, day: 2, week: 3 },
+    code: 'UNDECRYPTABLE',
+    states: { open: 2, incomplete: 1, redriven: 0, dismissed: 0 },
+    oldestAt: NOW - 30 * HOUR,
+    latestAt: NOW - 2 * HOUR,
+    hour: 0,
+    day: 2,
+    week: 3,
   });
   expect(groups.map(openIn)).toEqual([3, 1, 0]);
   expect(groups[2]).toMatchObject({ oldestAt: null, hour: 1 });

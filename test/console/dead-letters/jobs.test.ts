@@ -16,7 +16,9 @@ const ORDER = {
   by: 'me',
 };
 const outcome = (at: string, how: DeadLetterOutcome['outcome']): DeadLetterOutcome => ({
-  ...{ deadLetter: deadLetter({ at }), outcome: how, to: 'payments.payment-status[0]@1' },
+  deadLetter: deadLetter({ at }),
+  outcome: how,
+  to: 'payments.payment-status[0]@1',
 });
 const due = [deadLetter({ at: '0:1' }), deadLetter({ at: '0:2' })];
 
@@ -41,7 +43,9 @@ it('runs one job at a time, and keeps what became of each', async () => {
   expect(jobs.running).toMatchObject({ id: 'job-1', total: 2, done: 1, progress: '1 of 2: 1 stored.' });
   over.resolve();
   expect(await ended.promise).toMatchObject({
-    ...{ status: 'done', done: 2, progress: '2 of 2: 1 stored, 1 dead-lettered again.' },
+    status: 'done',
+    done: 2,
+    progress: '2 of 2: 1 stored, 1 dead-lettered again.',
     failures: [{ at: '0:2', outcome: 'dead-lettered' }],
     notes: [
       expect.stringContaining('1 commands and foreign records'),
@@ -66,7 +70,8 @@ it('says why a job failed', async () => {
   const failing = () => Promise.reject(new Error('another redrive is running at there'));
   jobs.start(ORDER, failing, async (last) => ended.resolve(last));
   expect(await ended.promise).toMatchObject({
-    ...{ status: 'failed', notes: ['another redrive is running at there'] },
+    status: 'failed',
+    notes: ['another redrive is running at there'],
   });
   expect((await ended.promise).endedAt).not.toBeNull();
 });
@@ -107,7 +112,9 @@ it('says failed of what the brokers ended, and shows what was done', async () =>
         one === all[0]
           ? { deadLetter: one, outcome: 'stored', to: 't[0]@1' }
           : { deadLetter: one, outcome: 'failed', message: 'Kafka does not confirm' },
-      ...{ rate: 1_000, signal, onProgress },
+      rate: 1_000,
+      signal,
+      onProgress,
     });
   };
   jobs.start(ORDER, work, async (last) => ended.resolve(last));

@@ -12,18 +12,23 @@ import { deadLetter } from '../../support/dead-letter.ts';
 
 const GROUPS = groupByCause([deadLetter(), deadLetter({ at: '0:1' })], 2_000);
 const LIST: DeadLetterList = {
-  ...{
-    topic: 't',
-    conditions: {},
-    filter: [],
-    groups: GROUPS,
-    deadLetters: [],
-    matching: 2,
-    page: 1,
-    pages: 1,
-  },
-  ...{ isPartial: false, openNotHeld: 0, heldSince: 1_000, latest: null, read: 2, total: 2, failure: null },
-  ...{ running: null, jobs: [] },
+  topic: 't',
+  conditions: {},
+  filter: [],
+  groups: GROUPS,
+  deadLetters: [],
+  matching: 2,
+  page: 1,
+  pages: 1,
+  isPartial: false,
+  openNotHeld: 0,
+  heldSince: 1_000,
+  latest: null,
+  read: 2,
+  total: 2,
+  failure: null,
+  running: null,
+  jobs: [],
 };
 
 it('says of what is not held how much it is, which command lists it, and that counts are at least', () => {

@@ -2,7 +2,12 @@ import { expect, it } from 'vitest';
 import { filterOf, matches } from '../../../src/console/events/filter.ts';
 
 const record = {
-  ...{ topic: 't', partition: 0, offset: 0n, key: Buffer.from('e-1'), value: null, timestamp: 0 },
+  topic: 't',
+  partition: 0,
+  offset: 0n,
+  key: Buffer.from('e-1'),
+  value: null,
+  timestamp: 0,
   headers: { ce_id: 'id-1', ce_type: 'a', ce_source: '/webhooks/eu', ce_subject: 'e-1' },
 };
 const deadLetter = { ...record, headers: { 'hookline.ref': 'eu', 'hookline.event-id': 'id-1' } };

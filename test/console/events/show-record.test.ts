@@ -29,13 +29,21 @@ const read: RecordReader = async (value) => {
 const eventOf = (source: string) =>
   Buffer.concat([Buffer.alloc(5), type.toBuffer({ eventId: 'id-1', source, amount: '1.00' })]);
 const record = (value: Buffer | null) => ({
-  ...{ topic: 't', partition: 0, offset: 7n, key: Buffer.from('k'), value, headers: {}, timestamp: 0 },
+  topic: 't',
+  partition: 0,
+  offset: 7n,
+  key: Buffer.from('k'),
+  value,
+  headers: {},
+  timestamp: 0,
 });
 
 it('shows typed fields apart from the message, which stays as it was received', async () => {
   const shown = await showRecord(record(eventOf('{"amount":1.10}')), read, SHOWN);
   expect(shown).toMatchObject({
-    ...{ offset: 7, isWhole: true, source: '{"amount":1.10}' },
+    offset: 7,
+    isWhole: true,
+    source: '{"amount":1.10}',
     fields: { eventId: 'id-1', amount: '1.00' },
   });
 });

@@ -29,7 +29,12 @@ it('counts what neither the index holds nor a scan has read', () => {
 });
 
 const record = (offset: bigint): IncomingRecord => ({
-  ...{ topic: 't', partition: 0, offset, key: null, value: null, timestamp: 0 },
+  topic: 't',
+  partition: 0,
+  offset,
+  key: null,
+  value: null,
+  timestamp: 0,
   headers: { ce_id: offset === 4_999n ? 'e' : 'other' },
 });
 

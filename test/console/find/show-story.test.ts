@@ -7,14 +7,24 @@ import type { PageRequest } from '../../../src/console/page/page.ts';
 const ENTITY = 'pay\u202e"<1>\u200b';
 
 const request: PageRequest = {
-  ...{ params: {}, query: { q: ENTITY }, csrfField: html``, may: () => false, audit: async () => {} },
-  ...{ user: { name: 'u', roles: new Set(['view'] as const) }, signal: new AbortController().signal },
+  params: {},
+  query: { q: ENTITY },
+  csrfField: html``,
+  may: () => false,
+  audit: async () => {},
+  user: { name: 'u', roles: new Set(['view'] as const) },
+  signal: new AbortController().signal,
 };
 
 it('has what is searched for in its forms as it was given: another text would be searched for', () => {
   const story = {
-    ...{ wanted: ENTITY, lines: [], earlier: [], coverage: [], failure: null },
-    ...{ scan: null, unsearched: 7 },
+    wanted: ENTITY,
+    lines: [],
+    earlier: [],
+    coverage: [],
+    failure: null,
+    scan: null,
+    unsearched: 7,
   };
   const page = String(pageOf(story, request));
   const values = [...page.matchAll(/name="q" value="([^"]*)"/g)].map(([, value]) => value);

@@ -5,8 +5,14 @@ import { tellStory } from '../../../src/console/find/tell-story.ts';
 const BEGIN = Date.UTC(2026, 0, 1);
 const at = (second: number) => new Date(BEGIN + second * 1_000).toISOString();
 const found = (second: number, step: string, more: Partial<Found> = {}): Found => ({
-  ...{ time: at(second), topic: 't', partition: 0, offset: BigInt(second), step, what: step },
-  ...{ eventId: 'e', ref: 'eu' },
+  time: at(second),
+  topic: 't',
+  partition: 0,
+  offset: BigInt(second),
+  step,
+  what: step,
+  eventId: 'e',
+  ref: 'eu',
   ...more,
 });
 const steps = (records: Found[], replays: Found[] = []) =>

@@ -13,7 +13,11 @@ afterEach(() => rmSync(dir, { recursive: true }));
 
 const LARGE = 1024 ** 3;
 const entry = (term: number, offset: number, partition = 0) => ({
-  ...{ term, partition, offset, time: 1_000 + offset, isLate: false },
+  term,
+  partition,
+  offset,
+  time: 1_000 + offset,
+  isLate: false,
 });
 const covers = (first: number, next: number, partition = 0) => [{ partition, first, next }];
 

@@ -42,7 +42,11 @@ function setUp({
   const open = () => {
     const file = new IndexFile(dir, LARGE);
     const index = new RecordIndex({
-      ...{ file, openTopic: topic.open, clock, pollMs: 5, maxBytes },
+      file,
+      openTopic: topic.open,
+      clock,
+      pollMs: 5,
+      maxBytes,
       topics: () => before().then(() => new Map([['t', kind]])),
       async read() {
         if (registry.fault) throw registry.fault;
@@ -84,7 +88,9 @@ it('finds what was written before and after, and says what it covers', async () 
   expect(index.find('nothing', 2)).toEqual([]);
   expect(index.coverage()).toMatchObject([
     {
-      ...{ topic: 't', kind: 'event', failure: null },
+      topic: 't',
+      kind: 'event',
+      failure: null,
       partitions: [
         { partition: 0, oldest: 0, first: 0, next: 3, end: 3 },
         { partition: 1, oldest: 0, first: 0, next: 3, end: 3 },
@@ -167,7 +173,8 @@ it('says why it waits, and goes on', async () => {
 
 it('does not call complete what Kafka has not answered about, and does so again when it answers', async () => {
   const hanging = Promise.withResolvers<void>();
-  let [ahead, asked] = [0, 0];
+  let ahead = 0;
+  let asked = 0;
   const clock = { ...systemClock, now: () => systemClock.now() + ahead };
   const before = async () => {
     if (asked++ > 0) await hanging.promise;

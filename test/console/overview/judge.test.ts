@@ -7,13 +7,22 @@ import { samplesIn } from '../../../src/monitoring/metric-samples.ts';
 import { cliUsages } from '../../support/cli-usage.ts';
 
 const pod = (text: string, more: Partial<PodReading> = {}): PodReading => ({
-  ...{ address: '10.0.0.1:9464', process: 'ingress', isReady: true, reasons: {}, fault: null },
+  address: '10.0.0.1:9464',
+  process: 'ingress',
+  isReady: true,
+  reasons: {},
+  fault: null,
   samples: new Samples(samplesIn(text)),
   ...more,
 });
 
 const evidence = (pods: readonly PodReading[] | undefined, more: Partial<Evidence> = {}): Evidence => ({
-  ...{ pods, hasTargets: true, recent: new Map(), alerts: [], prometheusFault: null, now: 1_000_000_000 },
+  pods,
+  hasTargets: true,
+  recent: new Map(),
+  alerts: [],
+  prometheusFault: null,
+  now: 1_000_000_000,
   ...more,
 });
 

@@ -9,21 +9,39 @@ import { samplesIn } from '../../../src/monitoring/metric-samples.ts';
 const NOW = Date.parse('2026-11-28T10:00:00Z');
 
 const ingress = (text: string, fault: string | null = null): PodReading => ({
-  ...{ address: '10.0.0.1:9464', process: 'ingress', isReady: fault === null, reasons: {}, fault },
+  address: '10.0.0.1:9464',
+  process: 'ingress',
+  isReady: fault === null,
+  reasons: {},
+  fault,
   samples: new Samples(samplesIn(text)),
 });
 
 const point = (spooled: number | null, iso: string): Point => ({
-  ...{ at: Date.parse(iso) / 1_000, kafka: 0, spool: 0, refused: 0, failed: 0, p50: null, p99: null },
-  ...{ publishP99: null, spooled, lag: 0 },
+  at: Date.parse(iso) / 1_000,
+  kafka: 0,
+  spool: 0,
+  refused: 0,
+  failed: 0,
+  p50: null,
+  p99: null,
+  publishP99: null,
+  spooled,
+  lag: 0,
 });
 
 /** The text of a section. */
 function shown(id: string, pods: readonly PodReading[] | undefined, more: Partial<Overview> = {}): string {
   const overview: Overview = {
-    ...{ at: NOW, points: [], plotsFrom: 'this console', latest: point(null, '2026-11-28T10:00:00Z') },
+    at: NOW,
+    points: [],
+    plotsFrom: 'this console',
+    latest: point(null, '2026-11-28T10:00:00Z'),
     verdict: { state: 'well', sentence: 'All is well', problems: [] },
-    ...{ pods: describePods(pods ?? [], NOW), lastSpooled: null, ...keysOf(pods), ...more },
+    pods: describePods(pods ?? [], NOW),
+    lastSpooled: null,
+    ...keysOf(pods),
+    ...more,
   };
   const html = String(sectionsOf(overview).find((section) => section.id === id)?.html);
   return html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');

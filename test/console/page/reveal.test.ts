@@ -15,7 +15,9 @@ const config = loadConsoleConfig(
 function asking(role: Role, query: Record<string, string>, failure?: Error) {
   const audited: unknown[] = [];
   const request = {
-    ...{ query, user: { name: 'lea' }, may: (one: Role) => one === role },
+    query,
+    user: { name: 'lea' },
+    may: (one: Role) => one === role,
     audit: async (action: string, details: object) => {
       if (failure) throw failure;
       audited.push([action, details]);

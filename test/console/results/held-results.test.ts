@@ -9,7 +9,11 @@ function holding(limits: { results?: number; drift?: number } = {}) {
   let end = 0n;
   const take = (more: Partial<CommandResult>) =>
     held.take({ partition: 0, offset: end++ }, {
-      ...{ commandId: 'c', ...BEFORE, finishedAt: Number(end), subscriptions: null, drift: null },
+      commandId: 'c',
+      ...BEFORE,
+      finishedAt: Number(end),
+      subscriptions: null,
+      drift: null,
       ...more,
     } as CommandResult);
   const drift = (ref: string | null, finishedAt: number, errorCode: string | null = 'SUBSCRIPTION_MISSING') =>
@@ -93,7 +97,10 @@ it('holds the first entries of a large list, and says how many it does not hold'
   const list = (of: number, url = 'https://hooks.example/1') =>
     Array.from({ length: of }, (_, n) => subscription(n, url));
   const drift = list(30_000).map(({ subscriptionId }) => ({
-    ...{ ref: null, subscriptionId, errorCode: 'SUBSCRIPTION_FOREIGN', message: 'it is foreign' },
+    ref: null,
+    subscriptionId,
+    errorCode: 'SUBSCRIPTION_FOREIGN',
+    message: 'it is foreign',
   }));
   take({ commandId: 'few', subscriptions: list(20) });
   take({ commandId: 'many', subscriptions: list(30_000), drift });

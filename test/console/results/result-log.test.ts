@@ -79,7 +79,9 @@ it('reads what the registry had no schema for again, and says that it is missing
   topic.append(0, resultOf({ commandId: 'older' }));
   let isThere = false;
   const log = await openResultLog({
-    ...{ openTopic: topic.open, topic: 't', onBrokenOff() {} },
+    openTopic: topic.open,
+    topic: 't',
+    onBrokenOff() {},
     clock: { ...clock, sleep: (_, options) => clock.sleep(1, options) },
     read: async (value) => {
       const result = JSON.parse(value.toString());
@@ -102,7 +104,9 @@ it('stops at once while it reads again, as where the registry hangs', async () =
   let asked = 0;
   let isHanging = false;
   const log = await openResultLog({
-    ...{ openTopic: topic.open, topic: 't', onBrokenOff() {} },
+    openTopic: topic.open,
+    topic: 't',
+    onBrokenOff() {},
     clock: { ...clock, sleep: (_, options) => clock.sleep(1, options) },
     read: async () => {
       asked++;
@@ -131,7 +135,9 @@ it('reads earlier drift again where that was interrupted', async () => {
   };
   const told: string[] = [];
   const log = await openResultLog({
-    ...{ openTopic, topic: 't', clock: { ...clock, sleep: () => clock.sleep(1) } },
+    openTopic,
+    topic: 't',
+    clock: { ...clock, sleep: () => clock.sleep(1) },
     read: async (value) => JSON.parse(value.toString()),
     onBrokenOff: ({ message }) => void told.push(message),
   });

@@ -26,7 +26,9 @@ it('loads, runs, frames and posts to nothing but its own', async () => {
     "default-src 'none';script-src 'self';style-src 'self';img-src 'self';connect-src 'self';form-action 'self';frame-ancestors 'none';base-uri 'none'",
   );
   expect(headers).toMatchObject({
-    ...{ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'cache-control': 'no-store' },
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'cache-control': 'no-store',
     'referrer-policy': 'same-origin',
   });
   // What the policy would refuse: scripts, styles and handlers within the page.

@@ -17,8 +17,10 @@ async function openLoggedIn(around: (sessions: Sessions) => Sessions) {
   const secretFile = join(mkdtempSync(join(tmpdir(), 'console-')), 'secret');
   writeFileSync(secretFile, 'x'.repeat(40));
   const env = {
-    ...{ CONSOLE_OIDC_ISSUER: 'http://127.0.0.1:9', CONSOLE_OIDC_CLIENT_ID: 'console' },
-    ...{ CONSOLE_OIDC_CLIENT_SECRET_FILE: secretFile, CONSOLE_ROLES: 'viewers=view' },
+    CONSOLE_OIDC_ISSUER: 'http://127.0.0.1:9',
+    CONSOLE_OIDC_CLIENT_ID: 'console',
+    CONSOLE_OIDC_CLIENT_SECRET_FILE: secretFile,
+    CONSOLE_ROLES: 'viewers=view',
   };
   const { settings, ...probe } = await openConsoleApp(env);
   await probe[Symbol.asyncDispose]();
@@ -72,7 +74,11 @@ it('keeps no place for a reader who left before it was known who they are', asyn
 
 it('says why the updates of a page ended', async () => {
   const failing = definePage<object>({
-    ...{ path: '/failing', title: 'Failing', role: 'view', cli: () => 'hookline', data: async () => ({}) },
+    path: '/failing',
+    title: 'Failing',
+    role: 'view',
+    cli: () => 'hookline',
+    data: async () => ({}),
     render: () => html`<p></p>`,
     // biome-ignore lint/correctness/useYield: it fails before
     async *live() {

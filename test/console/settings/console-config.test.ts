@@ -119,8 +119,11 @@ const TOKENS = { KAFKA_SSL: 'true', KAFKA_SASL_MECHANISM: 'OAUTHBEARER' };
 const CLIENT = { KAFKA_OAUTH_TOKEN_URL: 'https://id.example', KAFKA_OAUTH_CLIENT_ID: 'c' };
 const REGISTRY = { SCHEMA_REGISTRY_URL: 'https://registry.example' };
 const LOGIN = {
-  ...{ CONSOLE_HOST: '0.0.0.0', CONSOLE_PUBLIC_URL: 'https://console.example', CONSOLE_ROLES: '*=view' },
-  ...{ CONSOLE_OIDC_ISSUER: 'https://id.example', CONSOLE_OIDC_CLIENT_ID: 'c' },
+  CONSOLE_HOST: '0.0.0.0',
+  CONSOLE_PUBLIC_URL: 'https://console.example',
+  CONSOLE_ROLES: '*=view',
+  CONSOLE_OIDC_ISSUER: 'https://id.example',
+  CONSOLE_OIDC_CLIENT_ID: 'c',
 };
 
 it.each<[string, Record<string, string>]>([

@@ -8,7 +8,11 @@ import { samplesIn } from '../../../src/monitoring/metric-samples.ts';
 const NOW = Date.parse('2026-11-28T10:00:00Z');
 
 const ingress = (text: string, fault: string | null = null): PodReading => ({
-  ...{ address: '10.0.0.1:9464', process: 'ingress', isReady: fault === null, reasons: {}, fault },
+  address: '10.0.0.1:9464',
+  process: 'ingress',
+  isReady: fault === null,
+  reasons: {},
+  fault,
   samples: new Samples(samplesIn(text)),
 });
 
@@ -16,8 +20,15 @@ const ingress = (text: string, fault: string | null = null): PodReading => ({
 function listed(pods: readonly PodReading[]): string {
   const { keys, keysKnown } = ingressKeys(pods);
   const line = {
-    ...{ ref: 'ledger', state: 'ACTIVE' as const, subscriptionId: 'sub-1', events: ['payment_status'] },
-    ...{ owner: 'payments.commands', commandId: 'c-1', updatedAt: NOW, drift: null, keys },
+    ref: 'ledger',
+    state: 'ACTIVE' as const,
+    subscriptionId: 'sub-1',
+    events: ['payment_status'],
+    owner: 'payments.commands',
+    commandId: 'c-1',
+    updatedAt: NOW,
+    drift: null,
+    keys,
   };
   return String(listOf({ at: NOW, subscriptions: [line], foreign: [], isDriftPartial: false, keysKnown }));
 }

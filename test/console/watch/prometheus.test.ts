@@ -43,7 +43,8 @@ async function open(match: string) {
   const http = createHttp({ tls: {}, files: { renewed() {}, unusable() {} }, clock: systemClock });
   const prometheus = openPrometheus({ url: server.url, match, http, now: () => NOW });
   return {
-    ...{ prometheus, asked },
+    prometheus,
+    asked,
     async [Symbol.asyncDispose]() {
       await http.stop();
       await server[Symbol.asyncDispose]();

@@ -5,7 +5,11 @@ import { Samples } from '../../../src/console/watch/samples.ts';
 import { samplesIn } from '../../../src/monitoring/metric-samples.ts';
 
 const pod = (address: string, text: string, fault: string | null = null): PodReading => ({
-  ...{ address, process: 'ingress', isReady: true, reasons: {}, fault },
+  address,
+  process: 'ingress',
+  isReady: true,
+  reasons: {},
+  fault,
   samples: new Samples(samplesIn(text)),
 });
 

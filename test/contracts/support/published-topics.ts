@@ -42,8 +42,15 @@ export class PublishedTopics implements AsyncDisposable {
   async #command(fields: { type: string; ref: string | null; events: string[] | null }): Promise<void> {
     const commandId = randomUUID();
     const command = {
-      ...{ commandId, executionIds: null, extra: null, issuedBy: 'a-team', issuedAt: Date.now() },
-      ...{ expiresAt: null, dryRun: false, ifMatch: null, ...fields },
+      commandId,
+      executionIds: null,
+      extra: null,
+      issuedBy: 'a-team',
+      issuedAt: Date.now(),
+      expiresAt: null,
+      dryRun: false,
+      ifMatch: null,
+      ...fields,
     };
     await this.#the.send(fields.ref ?? commandId, await this.encode('commands', command));
     expect(await this.#the.result(commandId)).toMatchObject({ status: 'SUCCEEDED' });
@@ -58,7 +65,8 @@ export class PublishedTopics implements AsyncDisposable {
     const agent = (BICFI: string) => ({ FinInstnId: { BICFI } });
     const transaction = { OrgnlInstrId: 'i-1', TxSts: 'ACCC', InstgAgt: agent('SBXADEFFXXX') };
     const payment = (entityId: string, TxInfAndSts: unknown[], type = 'payment-status') => ({
-      ...{ type, entityId },
+      type,
+      entityId,
       payload: { status: 'ACCC', pacs002: { FIToFIPmtStsRpt: { GrpHdr: { MsgId: 'm' }, TxInfAndSts } } },
     });
     const repeated = payment('p-1', [transaction]);
@@ -96,7 +104,8 @@ export class PublishedTopics implements AsyncDisposable {
   async copy(name: string, values: readonly (Buffer | null)[]): Promise<string> {
     const topic = this.fixture.topic(name);
     const kafka = testKafka(this.fixture.env);
-    const [admin, producer] = [kafka.admin(), kafka.producer()];
+    const admin = kafka.admin();
+    const producer = kafka.producer();
     await Promise.all([admin.connect(), producer.connect()]);
     await createTopic(admin, { topic, numPartitions: 1 });
     await producer.send({ topic, acks: -1, messages: values.map((value) => ({ key: null, value })) });

@@ -93,7 +93,9 @@ describe('an adoption', () => {
     const { id, signingSecret } = await harness.seed();
     const key = 'k'.repeat(32);
     harness.fixture.secrets('a', {
-      ...{ 'subscription-id': id, 'signing-secret': signingSecret, 'encryption-key': key },
+      'subscription-id': id,
+      'signing-secret': signingSecret,
+      'encryption-key': key,
     });
     const keys = () => {
       const { encryptionKey, previous = [] } = harness.secretsOf('a') ?? {};
@@ -191,7 +193,9 @@ describe('an adoption of what is another ref\u2019s', () => {
       'signing-secret': one?.signingSecret ?? '',
     });
     expect(await harness.run(adopt())).toMatchObject({
-      ...{ status: 'REJECTED', errorCode: 'REF_IN_USE', message: expect.stringContaining("another ref's") },
+      status: 'REJECTED',
+      errorCode: 'REF_IN_USE',
+      message: expect.stringContaining("another ref's"),
     });
     expect(await harness.subscriptions()).toEqual([one]);
     expect(harness.state.get('a')).toBeUndefined();
@@ -204,10 +208,8 @@ it('an adoption by address alone is REJECTED where two are there', async () => {
   const { signingSecret } = await harness.seed({ url });
   harness.fixture.secrets('a', { 'signing-secret': signingSecret });
   expect(await harness.run(adopt())).toMatchObject({
-    ...{
-      status: 'REJECTED',
-      errorCode: 'KEYS_MISSING',
-      message: expect.stringContaining('as 2 are at the address'),
-    },
+    status: 'REJECTED',
+    errorCode: 'KEYS_MISSING',
+    message: expect.stringContaining('as 2 are at the address'),
   });
 });

@@ -82,7 +82,8 @@ describe('an adoption that does not come to its end at once', () => {
     change(harness);
     await harness.take(record);
     expect(harness.results.at(-1)).toMatchObject({
-      ...{ status: 'FAILED', errorCode: 'PROVIDER_UNAVAILABLE' },
+      status: 'FAILED',
+      errorCode: 'PROVIDER_UNAVAILABLE',
       message: expect.stringContaining('may have taken effect: correct the files and adopt it again'),
     });
     // Another command of its kind has changed nothing.

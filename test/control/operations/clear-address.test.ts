@@ -10,13 +10,11 @@ import type { ListedItem } from '../../../src/provider/provider-api.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 
 const answered = (status: number): Outcome => ({
-  ...{
-    judgement: judgeStatus(status),
-    status,
-    body: undefined,
-    why: `answered ${status}`,
-    retryAfterMs: null,
-  },
+  judgement: judgeStatus(status),
+  status,
+  body: undefined,
+  why: `answered ${status}`,
+  retryAfterMs: null,
 });
 const listed = (id: string, isActive = true): ListedItem => ({ id, url: null, events: null, isActive });
 
@@ -24,8 +22,11 @@ const listed = (id: string, isActive = true): ListedItem => ({ id, url: null, ev
 async function remove(statuses: number[], lists: ListedItem[][]) {
   const asked: string[] = [];
   const session = createCommandSession({
-    ...{ call: () => expect.fail('the API is scripted'), dialect: DEFAULT_DIALECT, deadlineMs: 60_000 },
-    ...{ clock: { ...systemClock, sleep: async () => {} }, lease: leaseOf(new AbortController().signal) },
+    call: () => expect.fail('the API is scripted'),
+    dialect: DEFAULT_DIALECT,
+    deadlineMs: 60_000,
+    clock: { ...systemClock, sleep: async () => {} },
+    lease: leaseOf(new AbortController().signal),
   });
   const api = {
     async remove() {
@@ -38,7 +39,9 @@ async function remove(statuses: number[], lists: ListedItem[][]) {
     },
   };
   const context = {
-    ...{ session: { ...session, api }, command: { ref: 'a' }, subscriptions: { all: () => [] } },
+    session: { ...session, api },
+    command: { ref: 'a' },
+    subscriptions: { all: () => [] },
   } as unknown as OperationContext;
   const end = await removeSubscription(context, 'x').catch(({ code }) => code);
   return { end, asked };

@@ -53,7 +53,8 @@ describe('a creation anew', () => {
     expect([made?.id, more]).toEqual([result.subscriptionId, []]);
     expect(harness.written.slice(from).map((record) => record?.state)).toEqual(['REQUESTED', 'ACTIVE']);
     expect(harness.secretsOf('a')).toEqual({
-      ...{ signingSecret: made?.signingSecret, encryptionKey: made?.encryptionKey },
+      signingSecret: made?.signingSecret,
+      encryptionKey: made?.encryptionKey,
       previous: retired(the),
     });
   });
@@ -219,11 +220,14 @@ describe('a creation anew', () => {
     const { harness } = the;
     await createInPart(harness, MATCH);
     expect(await harness.run({ commandId: 'd-1', type: 'subscription.delete', ref: 'a' })).toMatchObject({
-      ...{ status: 'SUCCEEDED', message: 'deleted: the provider no longer had it' },
+      status: 'SUCCEEDED',
+      message: 'deleted: the provider no longer had it',
       subscriptionId: the.before.subscriptionId,
     });
     expect(harness.state.get('a')).toMatchObject({
-      ...{ state: 'RETIRED', commandId: 'd-1', subscriptionId: the.before.subscriptionId },
+      state: 'RETIRED',
+      commandId: 'd-1',
+      subscriptionId: the.before.subscriptionId,
       updatedAt: expect.any(Number),
     });
     expect(harness.secretsOf('a')).toEqual(the.secrets);

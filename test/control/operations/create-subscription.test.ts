@@ -46,13 +46,11 @@ describe('a creation', () => {
       ['ACTIVE', kept?.id],
     ]);
     expect(harness.state.get('a')).toMatchObject({
-      ...{
-        ref: 'a',
-        receiverUrl: url,
-        events: ['payment-status'],
-        owner: 'payments.commands',
-        commandId: 'c-1',
-      },
+      ref: 'a',
+      receiverUrl: url,
+      events: ['payment-status'],
+      owner: 'payments.commands',
+      commandId: 'c-1',
     });
     const { signingSecret, encryptionKey } = kept ?? {};
     expect(harness.secretsOf('a')).toEqual({ signingSecret, encryptionKey });
@@ -254,7 +252,8 @@ describe('a creation that comes to nothing', () => {
   it('after a change of the sealing key leaves the keys of the deleted one under the new one', async () => {
     await using the = await harnessWithRetired();
     const { harness, retired, secrets } = the;
-    const [old, renewed] = [harness.parts.sealingKeys, sealingKeysOf('b')];
+    const old = harness.parts.sealingKeys;
+    const renewed = sealingKeysOf('b');
     const use = (sealingKeys: SealingKeys) => Object.assign(harness.parts, { sealingKeys });
     use({ current: renewed.current, all: [...renewed.all, ...old.all] });
     const record = await createInPart(harness);
@@ -465,11 +464,9 @@ describe('a creation where a file has the signing secret of an earlier subscript
     await using harness = await openControlHarness();
     harness.fixture.secrets('a', { 'signing-secret': 's'.repeat(36) });
     expect(await harness.run(create('a'))).toMatchObject({
-      ...{
-        status: 'REJECTED',
-        errorCode: 'KEYS_INVALID',
-        message: expect.stringContaining('a/signing-secret'),
-      },
+      status: 'REJECTED',
+      errorCode: 'KEYS_INVALID',
+      message: expect.stringContaining('a/signing-secret'),
     });
     expect(await harness.subscriptions()).toEqual([]);
     expect(harness.state.get('a')).toBeUndefined();
@@ -480,7 +477,8 @@ describe('a creation where a file has the signing secret of an earlier subscript
     harness.fixture.secrets('a', { 'signing-secret': 's'.repeat(36) });
     await harness.sandbox.fail({ operation: 'delete', kind: 'status', code: 400 });
     expect(await harness.run(create('a'))).toMatchObject({
-      ...{ status: 'FAILED', errorCode: 'PROVIDER_UNAVAILABLE' },
+      status: 'FAILED',
+      errorCode: 'PROVIDER_UNAVAILABLE',
       message: expect.stringContaining('what was created could not be deleted'),
     });
     expect(await harness.subscriptions()).toHaveLength(1);
@@ -539,7 +537,8 @@ describe('a creation that is resumed after a crash, and whose files cannot be us
       harness.fixture.secrets('a', files);
       await harness.take(record);
       expect(harness.results.at(-1)).toMatchObject({
-        ...{ status: 'FAILED', errorCode: 'PROVIDER_UNAVAILABLE' },
+        status: 'FAILED',
+        errorCode: 'PROVIDER_UNAVAILABLE',
         message: expect.stringMatching(/may have created a subscription.*SECRETS_DIR/),
       });
       // What is there already goes at once.
@@ -572,7 +571,8 @@ describe('a creation that is resumed after a crash, and whose files cannot be us
     // The very command that has created it cannot say that nothing was changed.
     await harness.take(record);
     expect(harness.results.at(-1)).toMatchObject({
-      ...{ status: 'FAILED', errorCode: 'PROVIDER_UNAVAILABLE' },
+      status: 'FAILED',
+      errorCode: 'PROVIDER_UNAVAILABLE',
       message: expect.stringMatching(/nothing more was deleted.*adopt it/),
     });
     expect([await harness.subscriptions(), harness.state.get('a')]).toEqual([[left], before]);
@@ -599,7 +599,8 @@ describe('a creation that is resumed after a crash, and whose files cannot be us
     const before = harness.state.get('a');
     harness.fixture.secrets('a', { 'encryption-key': 'short' });
     expect(await harness.run(create('a', { dryRun: true }))).toMatchObject({
-      ...{ status: 'REJECTED', errorCode: 'KEYS_INVALID' },
+      status: 'REJECTED',
+      errorCode: 'KEYS_INVALID',
     });
     expect([harness.state.get('a'), await harness.subscriptions()]).toMatchObject([before, [{}]]);
   });

@@ -65,7 +65,8 @@ describe('a deletion', () => {
       { operation: 'delete', kind: 'status', code: 403 },
     );
     expect(await harness.run(remove())).toMatchObject({
-      ...{ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' },
+      status: 'FAILED',
+      errorCode: 'PROVIDER_REFUSED',
       message: expect.stringContaining(
         '403; an earlier call may have had its effect: the provider answered 502',
       ),
@@ -76,11 +77,13 @@ describe('a deletion', () => {
   it('while the sealing key is gone is refused: the keys would never open again', async () => {
     await using harness = await openControlHarness();
     await harness.run(create('a'));
-    const [secrets, { sealingKeys }] = [harness.secretsOf('a'), harness.parts];
+    const secrets = harness.secretsOf('a');
+    const { sealingKeys } = harness.parts;
     Object.assign(harness.parts, { sealingKeys: sealingKeysOf('b') });
     for (const dryRun of [true, false])
       expect(await harness.run(remove({ dryRun }))).toMatchObject({
-        ...{ status: 'REJECTED', errorCode: 'KEYS_SEALED' },
+        status: 'REJECTED',
+        errorCode: 'KEYS_SEALED',
       });
     expect(await harness.subscriptions()).toHaveLength(1);
     Object.assign(harness.parts, { sealingKeys });
@@ -114,7 +117,8 @@ describe('a deletion', () => {
       { operation: 'list', kind: 'status', code: 200, body: [] },
     );
     expect(await harness.run(remove())).toMatchObject({
-      ...{ status: 'FAILED', errorCode: 'PROVIDER_ANSWER_INVALID' },
+      status: 'FAILED',
+      errorCode: 'PROVIDER_ANSWER_INVALID',
     });
     expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE' });
   });
@@ -135,7 +139,9 @@ describe('a deletion', () => {
       { operation: 'list', kind: 'status', code: 404 },
     );
     expect(await harness.run(remove())).toMatchObject({
-      ...{ status: 'FAILED', errorCode: 'PROVIDER_ANSWER_INVALID', httpStatus: 404 },
+      status: 'FAILED',
+      errorCode: 'PROVIDER_ANSWER_INVALID',
+      httpStatus: 404,
     });
     expect([harness.state.get('a'), (await harness.subscriptions()).length]).toEqual([before, 1]);
   });
@@ -257,7 +263,8 @@ describe('a deletion over an adoption that came to no end', () => {
     await harness.sandbox.fail({ operation: 'update', kind: 'hang' });
     expect(await harness.run({ type: 'subscription.update', ref: 'a' })).toMatchObject({ status: 'FAILED' });
     expect(await harness.run(remove())).toMatchObject({
-      ...{ status: 'FAILED', message: expect.stringContaining('delete it later') },
+      status: 'FAILED',
+      message: expect.stringContaining('delete it later'),
     });
   });
 
@@ -303,12 +310,10 @@ describe('a deletion over an adoption that came to no end', () => {
     expect(await harness.run(remove({ commandId: 'c-9' }))).toMatchObject({ status: 'SUCCEEDED' });
     expect(await harness.subscriptions()).toMatchObject([{ id }]);
     expect(harness.state.get('a')).toMatchObject({
-      ...{
-        state: 'RETIRED',
-        subscriptionId: retired?.subscriptionId,
-        updatedAt: retired?.updatedAt,
-        commandId: 'c-9',
-      },
+      state: 'RETIRED',
+      subscriptionId: retired?.subscriptionId,
+      updatedAt: retired?.updatedAt,
+      commandId: 'c-9',
     });
     expect(harness.secretsOf('a')).toHaveProperty('signingSecret');
   });

@@ -6,16 +6,31 @@ import type { SubscriptionRecord } from '../../../src/subscriptions/subscription
 import { PUBLIC_URL } from '../../support/control-harness.ts';
 
 const record: SubscriptionRecord = {
-  ...{ ref: 'a', state: 'ACTIVE', subscriptionId: 'id', receiverUrl: `${PUBLIC_URL}/webhooks/a` },
-  ...{ events: ['payment-status'], owner: 'commands', sealedKeys: null, commandId: 'c', updatedAt: 0 },
+  ref: 'a',
+  state: 'ACTIVE',
+  subscriptionId: 'id',
+  receiverUrl: `${PUBLIC_URL}/webhooks/a`,
+  events: ['payment-status'],
+  owner: 'commands',
+  sealedKeys: null,
+  commandId: 'c',
+  updatedAt: 0,
 };
 const item: ListedItem = {
-  ...{ id: 'id', url: `${PUBLIC_URL}/webhooks/a`, events: ['payment-status'], isActive: true },
+  id: 'id',
+  url: `${PUBLIC_URL}/webhooks/a`,
+  events: ['payment-status'],
+  isActive: true,
 };
 
 const kindsOf = (items: readonly ListedItem[], records: readonly SubscriptionRecord[] = [record]) =>
   findDrift({
-    ...{ records, items, dialect: DEFAULT_DIALECT, publicUrl: PUBLIC_URL, deadlineMs: 1_000, now: 0 },
+    records,
+    items,
+    dialect: DEFAULT_DIALECT,
+    publicUrl: PUBLIC_URL,
+    deadlineMs: 1_000,
+    now: 0,
   }).map(({ kind, detail }) => (kind === 'changed' ? `${kind}: ${detail}` : kind));
 
 describe('drift', () => {
@@ -38,7 +53,9 @@ describe('drift', () => {
 
   it('is stray where its address is that of a ref, and foreign anywhere else', () => {
     const others = ['/webhooks/b', '/webhooks/', '/webhooks/b/', '/b'].map((path, n) => ({
-      ...{ ...item, id: `other-${n}`, url: `${PUBLIC_URL}${path}` },
+      ...item,
+      id: `other-${n}`,
+      url: `${PUBLIC_URL}${path}`,
     }));
     expect(kindsOf([item, ...others])).toEqual(['stray', 'foreign', 'foreign', 'foreign']);
   });

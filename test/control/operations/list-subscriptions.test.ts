@@ -23,11 +23,15 @@ describe('a list', () => {
     const { drift } = await harness.run({ type: 'subscription.list' });
     expect(drift).toEqual([
       {
-        ...{ ref: 'a', subscriptionId, errorCode: 'SUBSCRIPTION_MISSING' },
+        ref: 'a',
+        subscriptionId,
+        errorCode: 'SUBSCRIPTION_MISSING',
         message: expect.stringContaining('no longer lists the subscription'),
       },
       {
-        ...{ ref: null, subscriptionId: foreign.id, errorCode: 'SUBSCRIPTION_FOREIGN' },
+        ref: null,
+        subscriptionId: foreign.id,
+        errorCode: 'SUBSCRIPTION_FOREIGN',
         message: expect.stringContaining(foreign.url),
       },
     ]);

@@ -9,7 +9,11 @@ import { manualClock } from '../../support/manual-clock.ts';
 import { until } from '../../support/until.ts';
 
 const outcome = (judgement: Outcome['judgement'], more: Partial<Outcome> = {}): Outcome => ({
-  ...{ judgement, status: null, body: undefined, why: `it is ${judgement}`, retryAfterMs: null },
+  judgement,
+  status: null,
+  body: undefined,
+  why: `it is ${judgement}`,
+  retryAfterMs: null,
   ...more,
 });
 

@@ -42,7 +42,10 @@ describe('a replay', () => {
     await using the = await harnessWithRuns();
     passTime(the.harness, 'POST', NEARLY_ALL_MS / 2 + 500);
     expect(await the.harness.run(replay(the.ids))).toMatchObject({
-      ...{ status: 'FAILED', errorCode: 'COMMAND_TIMED_OUT', attempts: 2, httpStatus: 202 },
+      status: 'FAILED',
+      errorCode: 'COMMAND_TIMED_OUT',
+      attempts: 2,
+      httpStatus: 202,
       message: expect.stringContaining(`run ${the.ids[2]}, after 2 of 3 in their order`),
     });
     expect(await the.harness.provider.logged('replay')).toHaveLength(2);
@@ -55,7 +58,8 @@ describe('a replay', () => {
       { operation: 'replay', kind: 'status', code: 422 },
     );
     expect(await the.harness.run(replay(the.ids))).toMatchObject({
-      ...{ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' },
+      status: 'FAILED',
+      errorCode: 'PROVIDER_REFUSED',
       message: expect.stringContaining(`; run ${the.ids[1]}, after 1 of 3 in their order`),
     });
   });

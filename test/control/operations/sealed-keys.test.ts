@@ -17,15 +17,24 @@ const retired = { liveMs: LIVE_MS, keptMs: KEPT_MS };
 
 function carriedOver(previous: readonly RetiredSecrets[], own: { signingSecret?: string } = {}) {
   const record: SubscriptionRecord = {
-    ...{ ref: 'a', state: 'ACTIVE', subscriptionId: 'id', receiverUrl: '', events: [], owner: 'commands' },
-    ...{ sealedKeys: null, commandId: 'c', updatedAt: clock.wall() },
+    ref: 'a',
+    state: 'ACTIVE',
+    subscriptionId: 'id',
+    receiverUrl: '',
+    events: [],
+    owner: 'commands',
+    sealedKeys: null,
+    commandId: 'c',
+    updatedAt: clock.wall(),
   };
   const secrets = { encryptionKey: 'k', ...own, previous };
   const sealed = { ...record, sealedKeys: sealSecrets(sealingKeys, record, secrets) };
   return carriedSecrets({ sealingKeys, clock, retired }, sealed).previous ?? [];
 }
 const earlier = (n: number, ageMs: number): RetiredSecrets => ({
-  ...{ subscriptionId: `id-${n}`, signingSecret: `s-${n}`, encryptionKey: `k-${n}` },
+  subscriptionId: `id-${n}`,
+  signingSecret: `s-${n}`,
+  encryptionKey: `k-${n}`,
   retiredAt: clock.wall() - ageMs,
 });
 
@@ -63,7 +72,8 @@ describe('the keys that a new subscription carries', () => {
 
   it('are kept of a deleted subscription until nothing is left that they open', async () => {
     await using harness = await openControlHarness({
-      ...{ retiredKeysTtlMs: 0, retiredDecryptionKeysTtlMs: 60_000 },
+      retiredKeysTtlMs: 0,
+      retiredDecryptionKeysTtlMs: 60_000,
     });
     await harness.run(create('a'));
     const { encryptionKey } = harness.secretsOf('a') ?? {};

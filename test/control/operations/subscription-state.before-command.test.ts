@@ -106,8 +106,15 @@ describe('what an older version had begun', () => {
     await using harness = await openControlHarness();
     const { id } = await seedKnown(harness);
     harness.state.set('a', {
-      ...{ ref: 'a', state: 'ACTIVE', subscriptionId: id, receiverUrl: url, events: ['payment-status'] },
-      ...{ owner: TOPIC, sealedKeys: null, commandId: 'a-1', updatedAt: Date.now() },
+      ref: 'a',
+      state: 'ACTIVE',
+      subscriptionId: id,
+      receiverUrl: url,
+      events: ['payment-status'],
+      owner: TOPIC,
+      sealedKeys: null,
+      commandId: 'a-1',
+      updatedAt: Date.now(),
     });
     const record = harness.recordOf({ commandId: 'a-1', ...adopt({ events: ['accounts-entries'] }) });
     await harness.take(record);

@@ -42,7 +42,8 @@ describe('an update', () => {
   it('seals keys of format 1 anew in format 2', async () => {
     await using harness = await openControlHarness();
     await harness.run(create('a'));
-    const [record, secrets] = [harness.state.get('a') ?? expect.fail('no record'), harness.secretsOf('a')];
+    const record = harness.state.get('a') ?? expect.fail('no record');
+    const secrets = harness.secretsOf('a');
     const old = { format: 1, aad: Buffer.from('a') };
     const sealedKeys = seal(harness.parts.sealingKeys, old, Buffer.from(JSON.stringify(secrets)));
     harness.state.set('a', { ...record, sealedKeys });
@@ -155,7 +156,8 @@ describe('an update that tells another encryption key', () => {
     const first = harness.secretsOf('a')?.encryptionKey ?? expect.fail('no key');
     harness.fixture.secrets('a', { 'encryption-key': next });
     const openers = (now = Date.now()) => {
-      const [record, secrets] = [harness.state.get('a') ?? expect.fail('no record'), harness.secretsOf('a')];
+      const record = harness.state.get('a') ?? expect.fail('no record');
+      const secrets = harness.secretsOf('a');
       const keys = refKeys({ record, secrets }, 60_000, now)?.encryption ?? [];
       return keys.map(({ key }) => key.export().toString());
     };
@@ -239,7 +241,8 @@ describe('an update that tells another encryption key', () => {
       const { harness, before, one } = the;
       for (const dryRun of [true, false])
         expect(await the.run({ commandId: randomUUID(), dryRun })).toMatchObject({
-          ...{ status: 'REJECTED', errorCode: 'KEYS_SEALED' },
+          status: 'REJECTED',
+          errorCode: 'KEYS_SEALED',
         });
       expect([harness.state.get('a'), await harness.subscriptions()]).toEqual([before, [one]]);
     });
@@ -274,7 +277,8 @@ describe('an update that tells another encryption key', () => {
     }
     harness.fixture.secrets('a', { 'encryption-key': next });
     expect(await harness.run(update())).toMatchObject({ status: 'SUCCEEDED' });
-    const [record, secrets] = [harness.state.get('a') ?? expect.fail('no record'), harness.secretsOf('a')];
+    const record = harness.state.get('a') ?? expect.fail('no record');
+    const secrets = harness.secretsOf('a');
     expect(refKeys({ record, secrets }, 60_000, Date.now())?.signing).toHaveLength(9);
   });
 
@@ -293,7 +297,8 @@ describe('an update that tells another encryption key', () => {
     await anew();
     const secrets = harness.secretsOf('a');
     expect(secrets?.previous?.filter((one) => one.signingSecret !== undefined)).toHaveLength(2);
-    const [record, dir] = [harness.state.get('a') ?? expect.fail('no record'), 's'.repeat(36)];
+    const record = harness.state.get('a') ?? expect.fail('no record');
+    const dir = 's'.repeat(36);
     const files = { subscriptionIds: [], signingSecrets: [dir], encryptionKeys: [] };
     expect(refKeys({ record, secrets, dir: files }, 60_000, Date.now())?.signing).toHaveLength(3);
   });

@@ -27,14 +27,12 @@ function reconcilerOf(harness: ControlHarness, mode: ReconcileDeps['mode'] = 're
   const sent: { topic: string; type: string; status: string | undefined }[] = [];
   const parts: ReconcileDeps = {
     ...harness.parts,
-    ...{
-      mode,
-      reported,
-      api: harness.provider.api,
-      newId: randomUUID,
-      confirmAfterMs: 1,
-      repairMax: 5,
-    },
+    mode,
+    reported,
+    api: harness.provider.api,
+    newId: randomUUID,
+    confirmAfterMs: 1,
+    repairMax: 5,
     async send(topic, command) {
       await harness.take(harness.recordOf(command, topic));
       sent.push({ topic, type: command.type, status: harness.results.at(-1)?.status });
@@ -48,7 +46,13 @@ function reconcilerOf(harness: ControlHarness, mode: ReconcileDeps['mode'] = 're
     onCompared: (found) => gauges.push(found.map(({ kind }) => kind).sort()),
   };
   return {
-    ...{ reported, drifts, gauges, sent, unsent, withheld, parts },
+    reported,
+    drifts,
+    gauges,
+    sent,
+    unsent,
+    withheld,
+    parts,
     look: () => reconcile(parts, tries, harness.lease),
     codes: () => drifts.map(({ errorCode, ref }) => [errorCode, ref]),
   };
@@ -155,7 +159,8 @@ describe('drift', () => {
 
   it('is told once by however many processes: what the topic holds of it is known', async () => {
     await using one = await harnessWithOne();
-    const [first, second] = [reconcilerOf(one.harness), reconcilerOf(one.harness)];
+    const first = reconcilerOf(one.harness);
+    const second = reconcilerOf(one.harness);
     await seedAgain(one.harness, one.id, { events: ['collection-status'] });
     await first.look();
     for (const result of one.harness.results.filter(({ status }) => status === 'DRIFT'))

@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { ReportedDrift } from '../../../src/control/reconciler/reported-drift.ts';
 
 const report = (subscriptionId: string, finishedAt: number, errorCode: string | null) => ({
-  ...{ ref: null, subscriptionId, finishedAt, errorCode, message: 'm', issuedBy: 'hookline' },
+  ref: null,
+  subscriptionId,
+  finishedAt,
+  errorCode,
+  message: 'm',
+  issuedBy: 'hookline',
 });
 const openOf = (reported: ReportedDrift) => reported.open().map(({ subscriptionId }) => subscriptionId);
 

@@ -16,13 +16,15 @@ function open(
   const reconciler = createReconciler({
     ...({ mode, retired: { liveMs: 0, keptMs: 0 } } as ReconcilerDeps),
     subscriptions: {
-      ...{ all: () => [], get: () => undefined },
+      all: () => [],
+      get: () => undefined,
       async caughtUp(signal) {
         seen.comparisons++;
         await compare(signal);
       },
     },
-    ...{ clock, intervalMs: INTERVAL_MS },
+    clock,
+    intervalMs: INTERVAL_MS,
     onStandby: () => void seen.standbys++,
     onFailure: (error) => void seen.failures.push(error),
   });
@@ -128,23 +130,25 @@ it('a comparison goes on however long the commands before it take, as where a to
   const clock = manualClock();
   const seen = { lists: 0, unsent: 0, failures: [] as unknown[] };
   const retired = Array.from({ length: 100 }, (_, n) => ({
-    ...{
-      ref: `r${n}`,
-      owner: 'ledger.commands',
-      commandId: `c${n}`,
-      state: 'RETIRED',
-      updatedAt: n,
-      events: [],
-    },
+    ref: `r${n}`,
+    owner: 'ledger.commands',
+    commandId: `c${n}`,
+    state: 'RETIRED',
+    updatedAt: n,
+    events: [],
   }));
   const reconciler = createReconciler({
     ...({
-      ...{ mode: 'report', retired: { liveMs: 0, keptMs: 0 }, reported: new ReportedDrift() },
-      ...{
-        subscriptions: { all: () => retired, caughtUp: async () => {} },
-        finished: { caughtUp: async () => {} },
-      },
-      ...{ clock, intervalMs: INTERVAL_MS, newId: () => 'x', onStandby() {}, onCompared() {} },
+      mode: 'report',
+      retired: { liveMs: 0, keptMs: 0 },
+      reported: new ReportedDrift(),
+      subscriptions: { all: () => retired, caughtUp: async () => {} },
+      finished: { caughtUp: async () => {} },
+      clock,
+      intervalMs: INTERVAL_MS,
+      newId: () => 'x',
+      onStandby() {},
+      onCompared() {},
     } as unknown as ReconcilerDeps),
     api: {
       async list() {

@@ -37,8 +37,13 @@ function deadLetterTopic() {
         const texts = [...(headers ?? [])].map(([name, text]) => [String(name), String(text)]);
         const offset = BigInt(records.length);
         records.push({
-          ...{ partition: 0, offset, timestamp: records.length, key: String(key) },
-          ...{ bytes: value?.length ?? 0, headers: Object.fromEntries(texts), value: value as Buffer },
+          partition: 0,
+          offset,
+          timestamp: records.length,
+          key: String(key),
+          bytes: value?.length ?? 0,
+          headers: Object.fromEntries(texts),
+          value: value as Buffer,
         });
         return { topic: 'dead-letter', partition: 0, offset };
       },
@@ -118,12 +123,15 @@ describe('a dead-letter record', () => {
       const store = (answer: () => Promise<void>) =>
         storeDeadLetter(
           {
-            ...{ delivery: verified(body.subarray(0, bytes)), eventId: undefined, stage: 'PARSE' },
+            delivery: verified(body.subarray(0, bytes)),
+            eventId: undefined,
+            stage: 'PARSE',
             reason: new HooklineError('UNPARSABLE'),
           },
           {
             ...(opened && { claims: opened }),
-            ...{ deadLetterTopic: 'dead-letter', limitOf: () => USUAL_LIMIT },
+            deadLetterTopic: 'dead-letter',
+            limitOf: () => USUAL_LIMIT,
             observer: { deadLettered: (stage) => counted.push(stage) },
             publish: objectFirst(opened, async ({ topic }) => {
               await answer();
@@ -153,7 +161,8 @@ describe('a dead-letter record', () => {
       const counted: string[] = [];
       const refusing = {
         ...(opened && { claims: opened }),
-        ...{ deadLetterTopic: 'dead-letter', limitOf: () => USUAL_LIMIT },
+        deadLetterTopic: 'dead-letter',
+        limitOf: () => USUAL_LIMIT,
         observer: { deadLettered: (stage: string) => counted.push(stage) },
         publish: objectFirst(opened, () => Promise.reject(new HooklineError('RECORD_TOO_LARGE'))),
       };
@@ -167,7 +176,9 @@ describe('a dead-letter record', () => {
   it('is stored in smaller and smaller parts until its topic takes them, though nobody knows its limit', async () => {
     const stored: Buffer[] = [];
     const ports: DeadLetterPorts = {
-      ...{ deadLetterTopic: 'dead-letter', limitOf: () => 95_000_000, observer: { deadLettered() {} } },
+      deadLetterTopic: 'dead-letter',
+      limitOf: () => 95_000_000,
+      observer: { deadLettered() {} },
       async publish({ topic, value }) {
         if ((value?.length ?? 0) > 100_000) throw new HooklineError('RECORD_TOO_LARGE');
         stored.push(value as Buffer);
@@ -183,7 +194,8 @@ describe('a dead-letter record', () => {
     const counted: string[] = [];
     let parts = 0;
     const ports: DeadLetterPorts = {
-      ...{ deadLetterTopic: 'dead-letter', limitOf: () => USUAL_LIMIT },
+      deadLetterTopic: 'dead-letter',
+      limitOf: () => USUAL_LIMIT,
       observer: { deadLettered: (stage) => counted.push(stage) },
       async publish({ topic }) {
         if (++parts === unconfirmed) throw new HooklineError('PUBLISH_DEADLINE');

@@ -20,7 +20,9 @@ function denying() {
   const delivery = deliveryParts({ claims });
   const reasons: HooklineError[] = [];
   const ports: DrainPorts = {
-    ...{ delivery, clock: systemClock, stopping: new AbortController().signal },
+    delivery,
+    clock: systemClock,
+    stopping: new AbortController().signal,
     spool: {
       read: async () => [],
       readable: async () => new Set(),
@@ -63,7 +65,8 @@ function draining(publish: (record: OutgoingRecord, n: number) => void = () => {
   const failures: unknown[] = [];
   let tries = 0;
   const large: LargeBodyPublisher = {
-    ...{ store: () => expect.fail('it is drained'), identify: () => expect.fail('it is drained') },
+    store: () => expect.fail('it is drained'),
+    identify: () => expect.fail('it is drained'),
     aside: (work) => work(),
     async drain() {
       tries++;
@@ -72,7 +75,9 @@ function draining(publish: (record: OutgoingRecord, n: number) => void = () => {
   };
   const ports: DrainPorts = {
     ...denying().ports,
-    ...{ delivery, send: delivery.publish, clock: { ...systemClock, sleep: async () => {} } },
+    delivery,
+    send: delivery.publish,
+    clock: { ...systemClock, sleep: async () => {} },
     observer: { drainFailed: (error) => failures.push(error) },
   };
   const drain = (row: SpooledDelivery) => drainOne(row, ports, delivery);
@@ -102,23 +107,23 @@ describe('a row that cannot become an event', () => {
   it('as it was changed on the volume, becomes a dead-letter record, whatever its columns hold', async () => {
     const { drain, records } = draining();
     const columns = {
-      ...{
-        ref: 'r'.repeat(5_000),
-        subscriptionId: 's'.repeat(5_000),
-        mediaType: 'm'.repeat(5_000) as 'json',
-      },
-      ...{ receivedAt: -5, traceparent: 't', body: Buffer.from('body') },
+      ref: 'r'.repeat(5_000),
+      subscriptionId: 's'.repeat(5_000),
+      mediaType: 'm'.repeat(5_000) as 'json',
+      receivedAt: -5,
+      traceparent: 't',
+      body: Buffer.from('body'),
     };
     await drain({ id: 1, isChanged: true, delivery: columns });
     await drain({ id: 2, isChanged: true, delivery: { ...columns, mediaType: 'json', receivedAt: 1e300 } });
     expect(records.map(headersOf)).toMatchObject([
       {
-        ...{ [NAMES.code]: 'SPOOL_ROW_CHANGED', [NAMES.stage]: 'SPOOL', [NAMES.ref]: 'r'.repeat(100) },
-        ...{
-          [NAMES.subscriptionId]: 's'.repeat(100),
-          [NAMES.mediaType]: 'octet-stream',
-          [NAMES.receivedAt]: '0',
-        },
+        [NAMES.code]: 'SPOOL_ROW_CHANGED',
+        [NAMES.stage]: 'SPOOL',
+        [NAMES.ref]: 'r'.repeat(100),
+        [NAMES.subscriptionId]: 's'.repeat(100),
+        [NAMES.mediaType]: 'octet-stream',
+        [NAMES.receivedAt]: '0',
       },
       { [NAMES.mediaType]: 'json', [NAMES.receivedAt]: `${Date.UTC(9999, 11, 31, 23, 59, 59, 999)}` },
     ]);

@@ -15,7 +15,10 @@ it('does not end while a row is in progress whose sealing key is taken away: the
   let stored = 0;
   let hasEnded = false;
   const drained = drainSpool({
-    ...{ spool, delivery: deliveryParts(), clock: systemClock, observer: { drainFailed() {} } },
+    spool,
+    delivery: deliveryParts(),
+    clock: systemClock,
+    observer: { drainFailed() {} },
     stopping: new AbortController().signal,
     onDrained: (rows) => {
       stored += rows;
@@ -43,7 +46,10 @@ it('ends at once with an error that it has not foreseen where nobody begins it a
   const confirmed = Promise.withResolvers<never>();
   let sent = 0;
   const drained = drainSpool({
-    ...{ spool, delivery: deliveryParts(), clock: systemClock, observer: { drainFailed() {} } },
+    spool,
+    delivery: deliveryParts(),
+    clock: systemClock,
+    observer: { drainFailed() {} },
     stopping: new AbortController().signal,
     onNearlyEmpty() {
       if (sent > 0) throw new TypeError('unforeseen');

@@ -22,7 +22,10 @@ async function failWhileInProgress() {
   const seen = { sent: 0, broken: [] as unknown[] };
   let hasFailed = false;
   const ports = {
-    ...{ spool, delivery: deliveryParts(), stopping: stopping.signal, clock: impatient },
+    spool,
+    delivery: deliveryParts(),
+    stopping: stopping.signal,
+    clock: impatient,
     observer: {
       drainFailed: (error: unknown) => expect.fail(`${error}`),
       drainBroken: (error: unknown) => void seen.broken.push(error),
@@ -64,7 +67,10 @@ it('drains what an earlier drain has left', async () => {
   const spool = await openFilledSpool(MESSAGE);
   const broken: unknown[] = [];
   const ports = {
-    ...{ spool, delivery: deliveryParts(), stopping: new AbortController().signal, clock: impatient },
+    spool,
+    delivery: deliveryParts(),
+    stopping: new AbortController().signal,
+    clock: impatient,
     observer: {
       drainFailed: (error: unknown) => expect.fail(`${error}`),
       drainBroken: (error: unknown) => void broken.push(error),

@@ -27,7 +27,9 @@ it('events that wait in the spool for longer than a minute are counted as late, 
   await spool.append(verified('{"n":1}'));
   const metrics = createMetrics();
   const context = {
-    ...{ logger: capturedLog().logger, metrics, clock },
+    logger: capturedLog().logger,
+    metrics,
+    clock,
     probes: { readyWhen() {}, aliveWhen() {} },
     components: { add: <T>(_: string, one: T) => one, fail() {} },
   };
@@ -123,7 +125,9 @@ it('deliveries that a disk shows again are drained although Kafka was in use', a
   const spool = await Spool.open({ clock: systemClock, dir, maxBytes: 8 * 1024 ** 2, onDeath: () => {} });
   onTestFinished(() => spool.close());
   const context = {
-    ...{ logger: capturedLog().logger, metrics: createMetrics(), clock: systemClock },
+    logger: capturedLog().logger,
+    metrics: createMetrics(),
+    clock: systemClock,
     probes: { readyWhen() {}, aliveWhen() {} },
     components: { add: <T>(_: string, one: T) => one, fail() {} },
   };

@@ -332,7 +332,11 @@ describe('a store with a spool and a worker for large bodies', () => {
     await store.stop();
     store = new SpoolingStore({
       delivery: deliveryParts(),
-      ...{ spool, publisher, publishDeadlineMs: 200, large: carrier, clock: systemClock },
+      spool,
+      publisher,
+      publishDeadlineMs: 200,
+      large: carrier,
+      clock: systemClock,
       observer: {
         spooling: () => log.push('spooling'),
         holding: () => log.push('holding'),

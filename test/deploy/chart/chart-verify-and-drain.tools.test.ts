@@ -42,7 +42,8 @@ describe('the drain of spools whose pod is gone', () => {
       const pod = podOf(manifests, 'pay-hookline-drain-{ordinal}');
       const kind = values === 'spool' ? 'StatefulSet' : 'Deployment';
       const ingress = find(manifests, kind, 'pay-hookline-ingress').spec.template.spec;
-      const [drain, own] = [pod.containers[0], ingress.containers[0]];
+      const drain = pod.containers[0];
+      const own = ingress.containers[0];
       expect(drain?.args).toEqual(['src/cli/main.ts', 'spool', 'drain', '--unattended']);
       expect(drain?.env).toEqual(expect.arrayContaining(own.env));
       expect(drain?.env).toContainEqual({ name: 'SPOOL_DIR', value: '/var/lib/hookline/spool' });
@@ -110,7 +111,9 @@ describe('verify', () => {
       '1h',
     ]);
     expect(pod.containers[0]?.volumeMounts).toContainEqual({
-      ...{ name: 'probe', mountPath: '/etc/hookline/probe/hookline-probe', readOnly: true },
+      name: 'probe',
+      mountPath: '/etc/hookline/probe/hookline-probe',
+      readOnly: true,
     });
     expect(keysOf(manifests, 'pay-hookline-ingress')).toContain('hookline-probe/signing-secret');
     const full = await render(helm, 'full');

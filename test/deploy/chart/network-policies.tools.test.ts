@@ -49,12 +49,19 @@ describe('the network policies of the chart', () => {
       policyOf(manifests, component)
         .spec.egress.flatMap((rule: { ports: { port: number }[] }) => rule.ports.map(({ port }) => port))
         .sort((a: number, b: number) => a - b);
-    const [dns, kafka, registry, provider, collector] = [[53, 53], [9093, 9094], [8443], [443], [4318]];
-    const [objects, sts] = [[9443], [443]];
+    const dns = [53, 53];
+    const kafka = [9093, 9094];
+    const registry = [8443];
+    const provider = [443];
+    const collector = [4318];
+    const objects = [9443];
+    const sts = [443];
     expect(ports('ingress')).toEqual([...dns, ...sts, ...collector, ...registry, ...kafka, ...objects]);
     expect(ports('control')).toEqual([...dns, ...provider, ...registry, ...kafka, ...objects]);
     expect(ports('setup')).toEqual([...dns, ...registry, ...kafka]);
-    const [login, prometheus, metrics] = [[443], [9090], [9464]];
+    const login = [443];
+    const prometheus = [9090];
+    const metrics = [9464];
     expect(ports('console')).toEqual(
       [...dns, ...login, ...prometheus, ...metrics, ...registry, ...kafka, ...objects].sort((a, b) => a - b),
     );
@@ -124,7 +131,8 @@ describe('the network policies of the chart', () => {
       type Rule = { ports: { port: number }[]; to?: { ipBlock: { cidr: string } }[] };
       const waysOf = (component: string) => {
         const rules: Rule[] = policyOf(manifests, component).spec.egress;
-        const [restricted, open] = [rules.filter(({ to }) => to), rules.filter(({ to }) => !to)];
+        const restricted = rules.filter(({ to }) => to);
+        const open = rules.filter(({ to }) => !to);
         return {
           sts: open.some(({ ports }) => ports.some(({ port }) => port === 443)),
           addresses: restricted.flatMap(({ to = [] }) => to.map(({ ipBlock }) => ipBlock.cidr)),

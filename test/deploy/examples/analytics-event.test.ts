@@ -9,7 +9,8 @@ const EVENT_ID = '0b9f6a52-3f0e-8d43-9d5e-5f1f6f1c2a77';
 const transaction = { OrgnlInstrId: 'i-1', TxSts: 'ACCC' };
 const messageOf = (status: string, TxInfAndSts: unknown) =>
   JSON.stringify({
-    ...{ type: 'payment-status', entityId: 'p-1' },
+    type: 'payment-status',
+    entityId: 'p-1',
     payload: {
       status,
       pacs002: { FIToFIPmtStsRpt: { GrpHdr: { MsgId: 'm', CreDtTm: '2026-01-01T00:00:00Z' }, TxInfAndSts } },
@@ -38,8 +39,13 @@ async function read(message: string, maxBytes?: number) {
 }
 
 const expected = (status: string, transactions: unknown[]) => ({
-  ...{ eventId: EVENT_ID, entityId: 'p-1', ref: 'analytics', receivedAt: 1_767_225_600_000 },
-  ...{ status, transactions, createdAt: Date.UTC(2026, 0, 1) },
+  eventId: EVENT_ID,
+  entityId: 'p-1',
+  ref: 'analytics',
+  receivedAt: 1_767_225_600_000,
+  status,
+  transactions,
+  createdAt: Date.UTC(2026, 0, 1),
 });
 
 describe('an event for the table', () => {

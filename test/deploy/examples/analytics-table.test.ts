@@ -19,16 +19,24 @@ afterAll(() => rmSync(dir, { recursive: true }));
 const idOf = (n: number) => `00000000-0000-8000-8000-${String(n).padStart(12, '0')}`;
 const entryOf = (txSts: string, bic = 'SBXADEFFXXX') => ({
   OrgnlGrpInf: { OrgnlMsgId: 'm', OrgnlMsgNmId: 'pacs.008.001.08' },
-  ...{ OrgnlInstrId: 'i', OrgnlUETR: 'u', TxSts: txSts },
-  ...{ InstgAgt: { FinInstnId: { BICFI: bic } }, InstdAgt: { FinInstnId: { BICFI: 'SBXBNL2AXXX' } } },
+  OrgnlInstrId: 'i',
+  OrgnlUETR: 'u',
+  TxSts: txSts,
+  InstgAgt: { FinInstnId: { BICFI: bic } },
+  InstdAgt: { FinInstnId: { BICFI: 'SBXBNL2AXXX' } },
 });
 const eventOf = (
   n: number,
   transactions: readonly unknown[],
   createdAt: number | null = null,
 ): StatusEvent => ({
-  ...{ eventId: idOf(n), entityId: `p-${n}`, ref: 'analytics', receivedAt: Date.UTC(2026, 0, 5, 10, n) },
-  ...{ status: 'ACCC', transactions, createdAt },
+  eventId: idOf(n),
+  entityId: `p-${n}`,
+  ref: 'analytics',
+  receivedAt: Date.UTC(2026, 0, 5, 10, n),
+  status: 'ACCC',
+  transactions,
+  createdAt,
 });
 const rowsOf = (table: TransactionTable) =>
   table.query(
@@ -43,9 +51,17 @@ describe('the table of transactions', () => {
     expect(stored).toEqual({ events: 2, repeats: 0, transactions: 4 });
     const [first, ...others] = await rowsOf(table);
     expect(first).toMatchObject({
-      ...{ entityId: 'p-1', ref: 'analytics', status: 'ACCC', txIndex: 0, txSts: 'ACSC' },
-      ...{ orgnlMsgId: 'm', orgnlMsgNmId: 'pacs.008.001.08', orgnlInstrId: 'i', orgnlUETR: 'u' },
-      ...{ instgAgtBic: 'SBXADEFFXXX', instdAgtBic: 'SBXBNL2AXXX' },
+      entityId: 'p-1',
+      ref: 'analytics',
+      status: 'ACCC',
+      txIndex: 0,
+      txSts: 'ACSC',
+      orgnlMsgId: 'm',
+      orgnlMsgNmId: 'pacs.008.001.08',
+      orgnlInstrId: 'i',
+      orgnlUETR: 'u',
+      instgAgtBic: 'SBXADEFFXXX',
+      instdAgtBic: 'SBXBNL2AXXX',
       receivedAt: BigInt(Date.UTC(2026, 0, 5, 10, 1)),
     });
     expect(String(first?.eventId)).toBe(idOf(1));

@@ -72,8 +72,10 @@ describe("the consumer's example, a table of transactions", () => {
     await until('its keys are known', () => deliver().catch(() => false), 10_000);
     await analytics.deliver('p-both', 'ACSC', 1);
     const job = analytics.startJob({
-      ...{ SUBSCRIPTION: 'ledger-us', EXIT_AT_END: 'true' },
-      ...{ GROUP_ID: 'analytics-of-one-subscription', ANALYTICS_FILE: `${analytics.file}-us` },
+      SUBSCRIPTION: 'ledger-us',
+      EXIT_AT_END: 'true',
+      GROUP_ID: 'analytics-of-one-subscription',
+      ANALYTICS_FILE: `${analytics.file}-us`,
     });
     expect(await job.end()).toBe(0);
     expect(storedBy(job, 'events')).toBe(1);

@@ -19,7 +19,12 @@ setTimeout(() => db.exec('COMMIT'), 300);
 `;
 
 const event = (eventId: string, status: string | null, statedAt: number) => ({
-  ...{ eventId, entityId: 'p-1', subscription: 'eu', statedAt, status, source: '{}' },
+  eventId,
+  entityId: 'p-1',
+  subscription: 'eu',
+  statedAt,
+  status,
+  source: '{}',
 });
 
 it('keeps the status that was stated last, whatever came behind it, or said nothing of a status', () => {

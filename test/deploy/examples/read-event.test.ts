@@ -73,7 +73,10 @@ it('the ledger fetches the message of an event that refers to it, and what its r
     },
   );
   expect(await read(value)).toEqual({
-    ...{ eventId: 'e', entityId: 'p', subscription: 'ledger-eu', statedAt: 0 },
+    eventId: 'e',
+    entityId: 'p',
+    subscription: 'ledger-eu',
+    statedAt: 0,
     status: 'x'.repeat(1_000),
     source: message,
   });
@@ -136,7 +139,8 @@ it.each([
 
 const reportOf = (status: unknown, CreDtTm: unknown) =>
   JSON.stringify({
-    ...{ type: 'payment-status', entityId: 'p' },
+    type: 'payment-status',
+    entityId: 'p',
     payload: { status, pacs002: { FIToFIPmtStsRpt: { GrpHdr: { MsgId: 'm', CreDtTm } } } },
   });
 

@@ -87,7 +87,9 @@ const kafkaAs = (user: string) =>
   openKafka({
     settings: loadConfig({ source: nodeSource({ ...fixture.env, ...as(user) }) }, 'kafka').kafka,
     files: { renewed() {}, unusable() {} },
-    ...{ clock: systemClock, clientId: 'test', log: () => {} },
+    clock: systemClock,
+    clientId: 'test',
+    log: () => {},
   });
 
 describe('with the rights of the Strimzi example and no others', () => {
@@ -138,8 +140,10 @@ describe('with the rights of the Strimzi example and no others', () => {
     const control = await fixture.control(
       { provider: sandbox.url, publicUrl: 'http://127.0.0.1:9' },
       {
-        ...{ ...as('hookline-control'), CONTROL_GROUP_ID: undefined },
-        ...{ RECONCILE: 'repair', RECONCILE_INTERVAL_MS: '500' },
+        ...as('hookline-control'),
+        CONTROL_GROUP_ID: undefined,
+        RECONCILE: 'repair',
+        RECONCILE_INTERVAL_MS: '500',
       },
     );
     const text = 'topic: payments.commands-ledger\nsubscriptions:\n  by-file: { events: [payment_status] }\n';
@@ -304,12 +308,10 @@ describe('with the rights of the Strimzi example and no others', () => {
     const admin = new kafkajs.Kafka({ brokers: stack.brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
     await admin.connect();
     const safety = new TopicSafety({
-      ...{
-        kafka: kafkaAs('hookline-ingress').client,
-        topics: [topic],
-        minInsyncReplicas: 1,
-        intervalMs: 100,
-      },
+      kafka: kafkaAs('hookline-ingress').client,
+      topics: [topic],
+      minInsyncReplicas: 1,
+      intervalMs: 100,
       observer: { verdict() {}, changed() {}, warning: (text) => void warnings.push(text) },
     });
     const warnings: string[] = [];

@@ -48,7 +48,10 @@ export const denied = (
   type: keyof typeof RESOURCES = 'topic',
   operation = AclOperationTypes.DESCRIBE_CONFIGS,
 ): kafkajs.AclEntry => ({
-  ...{ principal: `User:${user}`, host: '*', resourceType: RESOURCES[type], resourceName },
+  principal: `User:${user}`,
+  host: '*',
+  resourceType: RESOURCES[type],
+  resourceName,
   resourcePatternType: PATTERNS.literal,
   operation,
   permissionType: AclPermissionTypes.DENY,

@@ -101,7 +101,8 @@ describe('at night, Kafka', () => {
   });
 
   it('is well, but a key of the spool is gone: its events are published when the key is back', async () => {
-    const [old, current] = ['o'.repeat(32), 'c'.repeat(32)];
+    const old = 'o'.repeat(32);
+    const current = 'c'.repeat(32);
     const dir = join(fixture.dir, 'locked');
     const keyFile = join(fixture.dir, 'sealing-key');
     const sealingKeys = parseSealingKeys(Buffer.from(old)) ?? expect.fail('no key');

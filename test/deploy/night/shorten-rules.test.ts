@@ -15,7 +15,9 @@ const shortened = (expr: string, more = {}) =>
 describe('the rules of the night drill', () => {
   it('have shorter ranges, offsets, ages and waits', () => {
     expect(shortened('rate(x[5m])', { for: '10m', keep_firing_for: '5m' })).toMatchObject({
-      ...{ expr: 'rate(x[10s])', for: '20s', keep_firing_for: '10s' },
+      expr: 'rate(x[10s])',
+      for: '20s',
+      keep_firing_for: '10s',
     });
     expect(shortened('rate(x[2m])')?.expr).toBe('rate(x[10s])');
     expect(shortened('increase(x[1h] offset 1w) > 10')?.expr).toBe('increase(x[120s] offset 20160s) > 10');

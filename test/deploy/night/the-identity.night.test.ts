@@ -15,7 +15,8 @@ const SESSION_MS = 20_000;
 
 const dir = mkdtempSync(join(tmpdir(), 'hookline-night-'));
 const authority = makeAuthority(dir, 'authority');
-const [TLS_CERT_FILE, TLS_KEY_FILE] = [join(dir, 'tls.crt'), join(dir, 'tls.key')];
+const TLS_CERT_FILE = join(dir, 'tls.crt');
+const TLS_KEY_FILE = join(dir, 'tls.key');
 
 /** As a Secret is replaced that the pod has mounted. */
 function useCertificate(name: string, days?: number): void {
@@ -42,7 +43,8 @@ beforeAll(async () => {
     KAFKA_OAUTH_TOKEN_URL: issuer.tokenUrl,
     KAFKA_OAUTH_CLIENT_ID: CLIENT_ID,
     KAFKA_OAUTH_CLIENT_SECRET_FILE: fixture.file('client-secret', SECRET),
-    ...{ TLS_CERT_FILE, TLS_KEY_FILE },
+    TLS_CERT_FILE,
+    TLS_KEY_FILE,
   };
   useCertificate('first');
   const ingress = await fixture.ingress(env);

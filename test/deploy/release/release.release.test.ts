@@ -32,7 +32,8 @@ let names: Artefacts;
 
 const makeKey = (cwd: string) =>
   execFileSync(cosign, ['generate-key-pair'], {
-    ...{ cwd, stdio: 'ignore' },
+    cwd,
+    stdio: 'ignore',
     env: { ...process.env, COSIGN_PASSWORD: PASSWORD },
   });
 
@@ -42,7 +43,11 @@ async function build(name: string, beforehand: (clone: string) => void): Promise
   execFileSync('git', ['clone', '--quiet', ROOT, root]);
   beforehand(root);
   return buildRelease({
-    ...{ root, toolsDir: TOOLS, releases: join(root, '.local/release'), base: null, key },
+    root,
+    toolsDir: TOOLS,
+    releases: join(root, '.local/release'),
+    base: null,
+    key,
     env: { COSIGN_PASSWORD: PASSWORD },
     onProgress: (line) => console.log(`${name}: ${line}`),
   });
@@ -193,8 +198,14 @@ it('without a Docker engine ends at once, with a remedy', async () => {
 describe('a key that cannot be used', () => {
   const again = (options: object) =>
     buildRelease({
-      ...{ root: join(dir, 'first'), toolsDir: TOOLS, releases: join(dir, 'none'), base: null, key, env: {} },
-      ...{ onProgress: () => {}, ...options },
+      root: join(dir, 'first'),
+      toolsDir: TOOLS,
+      releases: join(dir, 'none'),
+      base: null,
+      key,
+      env: {},
+      onProgress: () => {},
+      ...options,
     });
 
   it.each([

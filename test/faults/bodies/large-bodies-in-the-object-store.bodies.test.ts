@@ -59,9 +59,13 @@ describe('twenty sealed bodies of 50 MB at once', () => {
   it('while the store is stopped for 30 s, with a spool: all answered 200, nothing lost', async () => {
     await using fixture = await bodiesFixture(inject('stack'), 1_048_588);
     const { process, url } = await fixture.ingress({
-      ...{ ...store.env, SPOOL_DIR: spoolDir(fixture), SPOOL_MAX_BYTES: String(2 * 1024 * MIB) },
+      ...store.env,
+      SPOOL_DIR: spoolDir(fixture),
+      SPOOL_MAX_BYTES: String(2 * 1024 * MIB),
       // Large ones that wait for memory meanwhile are answered 503 by ADMISSION_WAIT_MS, not because of the store.
-      ...{ ADMISSION_WAIT_MS: '120000', REQUEST_TIMEOUT_MS: '180000', LOG_LEVEL: 'info' },
+      ADMISSION_WAIT_MS: '120000',
+      REQUEST_TIMEOUT_MS: '180000',
+      LOG_LEVEL: 'info',
     });
     const sending = send(url, of('text'));
     await sleep(1_500);

@@ -25,9 +25,12 @@ describe('twenty sealed bodies of 50 MB at once, without an object store', () =>
     await using fixture = await bodiesFixture(brokers, TOPIC_BYTES);
     const bodies = bodiesOf(20, 'text');
     const { process, url } = await fixture.ingress({
-      ...{ SPOOL_DIR: spoolDir(fixture), SPOOL_MAX_BYTES: String(2 * 1024 * MIB), LOG_LEVEL: 'info' },
+      SPOOL_DIR: spoolDir(fixture),
+      SPOOL_MAX_BYTES: String(2 * 1024 * MIB),
+      LOG_LEVEL: 'info',
       // As the senders of this test do: they wait for their turn.
-      ...{ ADMISSION_WAIT_MS: '120000', REQUEST_TIMEOUT_MS: '180000' },
+      ADMISSION_WAIT_MS: '120000',
+      REQUEST_TIMEOUT_MS: '180000',
     });
     await node?.kill('SIGSTOP');
     const answered: number[] = [];

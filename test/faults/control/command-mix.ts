@@ -35,8 +35,11 @@ export function mixCommands({
     if (verb === 'delete') active.delete(ref);
     else if (!isRefused) active.set(ref, events);
     return {
-      ...{ commandId: `${name}-${n}`, ref, type: `subscription.${verb}` },
-      ...{ expected: isRefused ? 'REJECTED' : 'SUCCEEDED', events: verb === 'delete' ? undefined : events },
+      commandId: `${name}-${n}`,
+      ref,
+      type: `subscription.${verb}`,
+      expected: isRefused ? 'REJECTED' : 'SUCCEEDED',
+      events: verb === 'delete' ? undefined : events,
     };
   });
   return { sent, active: active as ReadonlyMap<string, readonly string[]> };

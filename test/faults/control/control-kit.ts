@@ -44,7 +44,9 @@ export async function openControlKit(
   );
   const stack = await startStack({
     env: { ...process.env, KAFKA_BROKERS: undefined, SCHEMA_REGISTRY_URL: undefined },
-    ...{ way: 'jvm', nodes: 1, withRegistry: options.registryUrl === undefined },
+    way: 'jvm',
+    nodes: 1,
+    withRegistry: options.registryUrl === undefined,
     kafka: {
       advertisedPorts: [port],
       properties: { 'group.min.session.timeout.ms': 500, 'log.cleaner.backoff.ms': 500 },
@@ -70,8 +72,10 @@ export async function openControlKit(
 
   const env = {
     ...fixture.controlEnv({ provider: provider.url, publicUrl: PUBLIC_URL }),
-    ...{ KAFKA_BROKERS: stack.brokers.join(','), LOG_LEVEL: 'info' },
-    ...{ CONTROL_SESSION_TIMEOUT_MS: String(SESSION_MS), RECONCILE: 'off' },
+    KAFKA_BROKERS: stack.brokers.join(','),
+    LOG_LEVEL: 'info',
+    CONTROL_SESSION_TIMEOUT_MS: String(SESSION_MS),
+    RECONCILE: 'off',
     ...options.env,
   };
   const group = `${fixture.prefix}-control`;
@@ -84,7 +88,11 @@ export async function openControlKit(
     }, 0);
   };
   return {
-    ...{ gate, sandbox, provider, fixture, registryUrl },
+    gate,
+    sandbox,
+    provider,
+    fixture,
+    registryUrl,
     land: () => kafkaGate.land(),
     /** Stops the broker, or lets it go on. */
     signalBroker: (signal: 'SIGSTOP' | 'SIGCONT') => stack.kafka?.nodes[0]?.kill(signal),

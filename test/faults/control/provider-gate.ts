@@ -19,7 +19,9 @@ export async function openProviderGate({ target, gate }: { readonly target: stri
       const { method = 'GET', url = '/' } = request;
       const headers = Object.entries(request.headers).filter(([header]) => PASSED.has(header));
       const answer = await fetch(target + url, {
-        ...{ method, redirect: 'manual', headers: Object.fromEntries(headers) as Record<string, string> },
+        method,
+        redirect: 'manual',
+        headers: Object.fromEntries(headers) as Record<string, string>,
         ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
       });
       const body = Buffer.from(await answer.arrayBuffer());

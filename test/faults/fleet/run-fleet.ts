@@ -92,8 +92,14 @@ async function runFleet(name: string, mustTakeAll: boolean, run: FleetRun, blows
   const verdict = await judgeEnded({ cluster, seed, system, sent, faultTimes: [{ from, to }] });
   const produce = { requests: 0, hit: 0 };
   return {
-    ...{ schedule: name, system: 'hookline', seed, mustTakeAll, verdict, recoveredAfterMs },
-    ...{ produce, seconds },
+    schedule: name,
+    system: 'hookline',
+    seed,
+    mustTakeAll,
+    verdict,
+    recoveredAfterMs,
+    produce,
+    seconds,
   };
 }
 

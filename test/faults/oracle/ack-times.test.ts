@@ -2,7 +2,12 @@ import { expect, it } from 'vitest';
 import { ackTimesOf } from './ack-times.ts';
 
 const answer = (sentAt: number, tookMs: number, more: { spooled?: boolean; status?: number } = {}) => ({
-  ...{ entity: 0, number: 0, sentAt, tookMs, status: 200, spooled: false },
+  entity: 0,
+  number: 0,
+  sentAt,
+  tookMs,
+  status: 200,
+  spooled: false,
   ...more,
 });
 
@@ -23,8 +28,11 @@ it('tells acknowledgements of Kafka, of faults, and of the spool once it is in u
     [{ from: 100, to: 3_000 }],
   );
   expect(times).toEqual({
-    ...{ calmP50: 3, calmP99: 3 },
-    ...{ faultP50: 1_510, faultP99: 2_000 },
-    ...{ spoolP50: 6, spoolP99: 9 },
+    calmP50: 3,
+    calmP99: 3,
+    faultP50: 1_510,
+    faultP99: 2_000,
+    spoolP50: 6,
+    spoolP99: 9,
   });
 });

@@ -33,9 +33,12 @@ export function ackTimesOf(answers: Iterable<Answer>, faultTimes: readonly Fault
   });
   const spool = switched.flat();
   return {
-    ...{ calmP50: quantile(calm, 0.5), calmP99: quantile(calm, 0.99) },
-    ...{ faultP50: quantile(fault, 0.5), faultP99: quantile(fault, 0.99) },
-    ...{ spoolP50: quantile(spool, 0.5), spoolP99: quantile(spool, 0.99) },
+    calmP50: quantile(calm, 0.5),
+    calmP99: quantile(calm, 0.99),
+    faultP50: quantile(fault, 0.5),
+    faultP99: quantile(fault, 0.99),
+    spoolP50: quantile(spool, 0.5),
+    spoolP99: quantile(spool, 0.99),
   };
 }
 

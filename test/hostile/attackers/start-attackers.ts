@@ -26,7 +26,8 @@ export function startAttackers(plan: AttackPlan): Attackers {
       child.on('message', (message) => message === word && resolve());
       child.once('exit', () => resolve());
     });
-  const [begun, done] = [told('begun'), told('done')];
+  const begun = told('begun');
+  const done = told('done');
   const end = async () => {
     const seen = new Promise<AttackSeen>((resolve) => {
       child.on('message', (message) => typeof message === 'object' && resolve(message as AttackSeen));
@@ -43,7 +44,9 @@ export function startAttackers(plan: AttackPlan): Attackers {
     return ended;
   };
   return {
-    ...{ begun, done, stop },
+    begun,
+    done,
+    stop,
     async [Symbol.asyncDispose]() {
       const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
       await stop();

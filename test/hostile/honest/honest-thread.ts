@@ -40,7 +40,11 @@ type Stream = {
 
 const large = options.largePerSecond > 0 ? Array.from({ length: LARGE_BODIES }, (_, n) => makeLarge(n)) : [];
 const stream = (perSecond: number, make: Stream['make']): Stream => ({
-  ...{ perSecond, make, sent: 0, latencies: [], notTaken: {} },
+  perSecond,
+  make,
+  sent: 0,
+  latencies: [],
+  notTaken: {},
 });
 const streams: Record<StreamName, Stream> = {
   small: stream(options.smallPerSecond, (n) => makeRequest(n, 'plain')),

@@ -15,7 +15,9 @@ const event = (name: string, payload: string): JsonCase => ({
   topic: 'payment-status',
 });
 const unread = (name: string, body: string | Buffer): JsonCase => ({
-  ...{ name, body: Buffer.from(body as string), topic: 'dead-letter' },
+  name,
+  body: Buffer.from(body as string),
+  topic: 'dead-letter',
 });
 
 const deep = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);

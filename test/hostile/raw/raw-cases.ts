@@ -29,14 +29,23 @@ const webhook = (headers: readonly string[], content = BODY, line = LINE) =>
 const HIDDEN = webhook([LENGTH], BODY);
 
 const malformed = (name: string, request: string): RawCase => ({
-  ...{ name, request: request + HIDDEN, answers: ['400 REQUEST_MALFORMED'], closed: true },
+  name,
+  request: request + HIDDEN,
+  answers: ['400 REQUEST_MALFORMED'],
+  closed: true,
 });
 const dismissed = (name: string, request: string, answer: string): RawCase => ({
-  ...{ name, request, answers: [answer], closed: true },
+  name,
+  request,
+  answers: [answer],
+  closed: true,
 });
 /** Refused, and the next request on the connection is answered. */
 const refused = (name: string, request: string, answer: string): RawCase => ({
-  ...{ name, request: request + HIDDEN, answers: [answer, 'stored'], closed: false },
+  name,
+  request: request + HIDDEN,
+  answers: [answer, 'stored'],
+  closed: false,
 });
 
 const SMUGGLING: readonly RawCase[] = [

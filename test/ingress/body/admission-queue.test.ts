@@ -9,7 +9,9 @@ const settled = () => new Promise(setImmediate);
 
 /** A queue for so many bytes that are free, and who was admitted and who refused, in their order. */
 function queueFor(bytes: number) {
-  let [free, now, chance] = [bytes, 0, 0];
+  let free = bytes;
+  let now = 0;
+  let chance = 0;
   const clock = { ...systemClock, now: () => now, random: () => chance };
   const queue = new AdmissionQueue<true>((wanted) => {
     if (wanted > free) return null;

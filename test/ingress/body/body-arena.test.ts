@@ -66,7 +66,8 @@ describe('the memory for large bodies', () => {
   });
 
   it('has a piece for one up to 4 MiB while a larger one waits: at the end, so that there is a long one for that', async () => {
-    const [mib, arena] = [1024 * 1024, new BodyArena(64 * 1024 * 1024, systemClock)];
+    const mib = 1024 * 1024;
+    const arena = new BodyArena(64 * 1024 * 1024, systemClock);
     const pieces = await Promise.all([6, 40, 8].map((size) => arena.acquire(size * mib)));
     arena.release(pieces[0] as Buffer);
     const larger = arena.acquire(9 * mib);

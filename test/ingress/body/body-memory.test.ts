@@ -17,14 +17,12 @@ beforeEach(() => {
   now = 0;
   ended = [];
   memory = new BodyMemory({
-    ...{
-      small: 8 * MIB,
-      large: 300,
-      atWork: 100,
-      read: 300,
-      admissionWaitMs: 20,
-      pace: { beside: 1e6, alone: 1e6 },
-    },
+    small: 8 * MIB,
+    large: 300,
+    atWork: 100,
+    read: 300,
+    admissionWaitMs: 20,
+    pace: { beside: 1e6, alone: 1e6 },
     clock: { ...systemClock, now: () => now },
   });
 });
@@ -76,7 +74,8 @@ describe('memory for bodies that arrive', () => {
   });
 
   it('is taken from a worse class first, however slow those of the own one are', () => {
-    const [own, worse] = [open('own', PROVEN), open('worse')];
+    const own = open('own', PROVEN);
+    const worse = open('worse');
     arrive(own, KIB);
     arrive(worse, 2 * MIB - KIB);
     now += 60_000;
@@ -133,7 +132,9 @@ describe('memory that waits for bodies', () => {
 
 describe('the least speed', () => {
   it('is asked of each body once we have been ready for it for 5 s', () => {
-    const [slow, enough, empty] = [open('slow'), open('enough'), open('empty')];
+    const slow = open('slow');
+    const enough = open('enough');
+    const empty = open('empty');
     slow.bytes = 5 * 239;
     enough.bytes = 5 * 241;
     now += 4_999;
@@ -167,7 +168,8 @@ describe('memory for large bodies', () => {
 
   it('is had when they are read: one after the other has the same', async () => {
     const bodies = ['1', '2', '3'].map((name) => open(name));
-    const [first, second] = [await pieceFor(bodies[0] as OpenBody), await pieceFor(bodies[1] as OpenBody)];
+    const first = await pieceFor(bodies[0] as OpenBody);
+    const second = await pieceFor(bodies[1] as OpenBody);
     memory.giveBack(first);
     const third = await pieceFor(bodies[2] as OpenBody);
     expect([first, second, third].map(({ byteOffset }) => byteOffset)).toEqual([0, 100, 0]);
@@ -202,7 +204,9 @@ describe('memory for large bodies', () => {
   });
 
   it('is taken from slow ones for one that waits, the slowest first, and a fast one goes on', async () => {
-    const [fast, slow, slowest] = [open('fast'), open('slow'), open('slowest')];
+    const fast = open('fast');
+    const slow = open('slow');
+    const slowest = open('slowest');
     for (const body of [fast, slow, slowest]) await enter(body);
     now += 10_000;
     fast.bytes = 50 * MIB;
@@ -216,7 +220,11 @@ describe('memory for large bodies', () => {
   it('is left to bodies up to 4 MiB by the larger ones, in part', async () => {
     const large = 160 * MIB;
     memory = new BodyMemory({
-      ...{ small: 8 * MIB, large, read: large, atWork: MIB, admissionWaitMs: 20 },
+      small: 8 * MIB,
+      large,
+      read: large,
+      atWork: MIB,
+      admissionWaitMs: 20,
       clock: { ...systemClock, now: () => now },
     });
     const larger = [50, 50, 40].map((size) => [open('larger'), size * MIB] as const);
@@ -233,7 +241,11 @@ describe('memory for large bodies', () => {
   it('is left to bodies up to 4 MiB also while larger ones, and one of the spool, wait before them', async () => {
     const large = 160 * MIB;
     memory = new BodyMemory({
-      ...{ small: 8 * MIB, large, read: large / 2, atWork: MIB, admissionWaitMs: 60_000 },
+      small: 8 * MIB,
+      large,
+      read: large / 2,
+      atWork: MIB,
+      admissionWaitMs: 60_000,
       clock: { ...systemClock, now: () => now },
     });
     const hogs = [open('hog'), open('hog'), open('hog')];
@@ -284,7 +296,11 @@ describe('memory for large bodies', () => {
   it('is not taken from those that wait unread for one that waits for its place: they have none', async () => {
     const large = 100 * MIB;
     memory = new BodyMemory({
-      ...{ small: 8 * MIB, large, read: large / 2, atWork: MIB, admissionWaitMs: 60_000 },
+      small: 8 * MIB,
+      large,
+      read: large / 2,
+      atWork: MIB,
+      admissionWaitMs: 60_000,
       clock: { ...systemClock, now: () => now },
     });
     const reading = open('is read', PROVEN);
@@ -306,7 +322,11 @@ describe('memory for large bodies', () => {
   it('is taken from slow ones for a larger one that the rest would not be enough for', async () => {
     const large = 64 * MIB;
     memory = new BodyMemory({
-      ...{ small: 8 * MIB, large, read: large, atWork: MIB, admissionWaitMs: 20 },
+      small: 8 * MIB,
+      large,
+      read: large,
+      atWork: MIB,
+      admissionWaitMs: 20,
       clock: { ...systemClock, now: () => now },
     });
     const slow = open('slow');
@@ -319,7 +339,11 @@ describe('memory for large bodies', () => {
 
   it('is taken from fast strangers for a proven one that has waited for long, whoever of them comes in meanwhile', async () => {
     memory = new BodyMemory({
-      ...{ small: 8 * MIB, large: 300, read: 300, atWork: 100, admissionWaitMs: 60_000 },
+      small: 8 * MIB,
+      large: 300,
+      read: 300,
+      atWork: 100,
+      admissionWaitMs: 60_000,
       clock: { ...systemClock, now: () => now },
     });
     const held = Array.from({ length: 30 }, (_, n) => open(`stranger ${n}`));

@@ -20,16 +20,27 @@ it('a thread that starts while the file with the region of AWS is gone does not 
   const deaths: unknown[] = [];
   const large = new LargeBodyWorker({
     options: {
-      ...{ kafka, schemaFiles, bodyStore, topicPrefix: 'payments', layout: ingress.layout },
+      kafka,
+      schemaFiles,
+      bodyStore,
+      topicPrefix: 'payments',
+      layout: ingress.layout,
       schemaIds: new Map(schemaFiles.map(({ name }, n) => [name, n + 1])),
       bodyStoreAttempts: 1,
     },
-    ...{ atWork: 1_000_000, clock: manualClock(), heapMb: 64, storeRefusal: () => null },
-    ...{ kafkaToken: undefined, bodySealing: undefined, encryptionKeysOf: () => [] },
+    atWork: 1_000_000,
+    clock: manualClock(),
+    heapMb: 64,
+    storeRefusal: () => null,
+    kafkaToken: undefined,
+    bodySealing: undefined,
+    encryptionKeysOf: () => [],
     observer: {
       delivery: deliveryParts().observer,
       publishing: { attempt() {}, confirmed() {}, sessionOpened() {} },
-      ...{ objectWritten() {}, tokenRejected() {}, threadDied: (error) => deaths.push(error) },
+      objectWritten() {},
+      tokenRejected() {},
+      threadDied: (error) => deaths.push(error),
     },
   });
   try {

@@ -56,7 +56,8 @@ describe('the worker for large bodies', () => {
   });
 
   it('reads a body in shared memory where it is, and another in a copy: both stay with the caller', async () => {
-    const [shared, own] = [delivery('mark'), delivery('mark', 40, new ArrayBuffer(40))];
+    const shared = delivery('mark');
+    const own = delivery('mark', 40, new ArrayBuffer(40));
     for (const one of [shared, own]) await large.store(one, () => 1_000);
     expect([shared, own].map(({ body }) => body.toString('latin1', 0, 4))).toEqual(['Mark', 'mark']);
   });

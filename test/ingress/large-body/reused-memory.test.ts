@@ -6,7 +6,8 @@ const LARGE = 2 * Buffer.poolSize;
 
 it('gives what was given back, the smallest that is large enough, and to one at a time', () => {
   const memory = new ReusedMemory();
-  const [small, large] = [memory.take(LARGE), memory.take(2 * LARGE)];
+  const small = memory.take(LARGE);
+  const large = memory.take(2 * LARGE);
   memory.give(large.subarray(0, 3));
   memory.give(small);
   expect(memory.take(LARGE - 1).buffer).toBe(small.buffer);
@@ -42,7 +43,8 @@ it('keeps no piece twice, though it is given back twice', () => {
 
 it('gives all that it kept back at once, but for what an upload may still read', () => {
   const memory = new ReusedMemory();
-  const [idle, read] = [memory.take(LARGE), memory.take(LARGE)];
+  const idle = memory.take(LARGE);
+  const read = memory.take(LARGE);
   memory.give(idle);
   memory.give(read, { mayBeRead: true });
   memory.clear();

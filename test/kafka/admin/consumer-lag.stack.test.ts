@@ -34,7 +34,10 @@ describe("a group's lag", () => {
     const lags = new Map<number, number>();
     const failures: unknown[] = [];
     const watch = watchLag({
-      ...{ kafka, groupId, topics: [topic], intervalMs: 50 },
+      kafka,
+      groupId,
+      topics: [topic],
+      intervalMs: 50,
       onLag: (_topic, partition, records) => lags.set(partition, records),
       onFailure: (error) => failures.push(error),
     });
@@ -51,7 +54,10 @@ describe("a group's lag", () => {
     const lags = new Map<string, number>();
     const failures: unknown[] = [];
     const watch = watchLag({
-      ...{ kafka, groupId, topics: [missing, topic], intervalMs: 50 },
+      kafka,
+      groupId,
+      topics: [missing, topic],
+      intervalMs: 50,
       onLag: (of, partition, records) => lags.set(`${of} ${partition}`, records),
       onFailure: (error) => failures.push(error),
     });

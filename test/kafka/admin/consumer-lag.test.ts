@@ -8,7 +8,9 @@ it('a stop does not wait for brokers that accept connections and answer nothing'
   const disconnect = async () => {};
   const silent = { admin: () => ({ connect, disconnect }) as unknown as kafkajs.Admin } as KafkaClient;
   const watch = watchLag({
-    ...{ kafka: silent, groupId: 'g', topics: ['t'] },
+    kafka: silent,
+    groupId: 'g',
+    topics: ['t'],
     onLag: () => expect.unreachable(),
     onFailure: () => expect.unreachable(),
   });
@@ -31,7 +33,9 @@ it('a missing topic is asked for nothing: the lag of the others does not wait fo
     fetchOffsets: async ({ topics: [topic = ''] = [] }: { topics?: string[] }) => [{ topic, partitions: [] }],
   } as unknown as kafkajs.Admin;
   const watch = watchLag({
-    ...{ kafka: { admin: () => admin } as unknown as KafkaClient, groupId: 'g', topics: ['gone', 'there'] },
+    kafka: { admin: () => admin } as unknown as KafkaClient,
+    groupId: 'g',
+    topics: ['gone', 'there'],
     onLag: (topic, partition, records) => told.resolve(`${topic}[${partition}] ${records}`),
     onFailure: (error) => failures.push((error as Error).message),
   });

@@ -11,7 +11,8 @@ const member = (clientHost: string, ...topics: string[]) => ({
 
 const find = (members: readonly object[], topics: readonly string[]) => {
   const admin = {
-    ...{ connect: async () => {}, disconnect: async () => {} },
+    connect: async () => {},
+    disconnect: async () => {},
     describeGroups: async () => ({ groups: [{ members }] }),
   };
   return foreignMember({ admin: () => admin } as unknown as KafkaClient, 'hookline-control', topics);

@@ -88,7 +88,8 @@ describe('the limits of topics', () => {
       await limits.renew();
       return limits.of(topic) === LIMIT;
     });
-    const [capped, plain] = [openPublisher(limits), openPublisher()];
+    const capped = openPublisher(limits);
+    const plain = openPublisher();
     const outcome = (publisher: Publisher, bytes: number) =>
       publisher.publish(sized(bytes), 15_000).then(
         () => 'taken',

@@ -5,7 +5,9 @@ const DAY = 86_400_000;
 const OPTIONS = { allowDataLoss: false, minInsyncReplicas: 2 };
 const spec = (config: Record<string, string>) => ({ name: 't', partitions: 6, replicationFactor: 3, config });
 const topic = (config: ReadonlyMap<string, string>, replicas = 1, isEmpty = false) => ({
-  ...{ replicas, config, isEmpty },
+  replicas,
+  config,
+  isEmpty,
 });
 /** What becomes of one setting. */
 function outcome(setting: string, is: string | undefined, wanted: string, allowDataLoss = false) {
@@ -57,8 +59,13 @@ describe('a setting that', () => {
 
 it('every topic has the times of the brokers, which a topic that exists is given without a loss', () => {
   const specs = topicSpecs({
-    ...{ prefix: 'payments', eventTopics: ['payment-status', 'unclassified'], commandTopics: ['commands'] },
-    ...{ partitions: 6, replicationFactor: 3, maxRecordBytes: 95_000_000, minInsyncReplicas: 2 },
+    prefix: 'payments',
+    eventTopics: ['payment-status', 'unclassified'],
+    commandTopics: ['commands'],
+    partitions: 6,
+    replicationFactor: 3,
+    maxRecordBytes: 95_000_000,
+    minInsyncReplicas: 2,
   });
   const others = specs.filter(({ config }) => config['message.timestamp.type'] !== 'LogAppendTime');
   expect([specs.length, others]).toEqual([8, []]);

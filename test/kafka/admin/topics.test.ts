@@ -10,8 +10,13 @@ const PLAN: TopicPlan = {
     replicationFactor: 3,
     config: { [SETTING]: 'LogAppendTime', 'retention.ms': '5' },
   },
-  ...{ action: 'change', changes: [{ setting: SETTING, is: 'CreateTime', wanted: 'LogAppendTime' }] },
-  ...{ notes: [], kept: [], isRefused: false, differs: false, leaderless: null },
+  action: 'change',
+  changes: [{ setting: SETTING, is: 'CreateTime', wanted: 'LogAppendTime' }],
+  notes: [],
+  kept: [],
+  isRefused: false,
+  differs: false,
+  leaderless: null,
 };
 
 /** Brokers that answer every change with this error, as the client words it. */

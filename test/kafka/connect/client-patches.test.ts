@@ -79,7 +79,8 @@ describe('a batch that is laid around its value', () => {
   });
 
   it('writes no byte beyond the room', () => {
-    const [before, room] = [16, 200];
+    const before = 16;
+    const room = 200;
     const memory = Buffer.alloc(1_000, 0xee);
     const value = memory.subarray(before + room, before + room + 100);
     layInPlace(value, room);
@@ -97,7 +98,8 @@ describe('a batch that is laid around its value', () => {
 
 it('a batch is joined once: its request takes it as one piece', () => {
   const value = Buffer.from('the record');
-  const [key, headers] = [Buffer.from('e-1'), new Map([[Buffer.from('ce_id'), Buffer.from('1')]])];
+  const key = Buffer.from('e-1');
+  const headers = new Map([[Buffer.from('ce_id'), Buffer.from('1')]]);
   const batch = createRecordsBatch(Array.from({ length: 100 }, () => ({ ...MESSAGE, key, headers, value })));
   expect(batch.length).toBeGreaterThan(100 * value.length);
   expect(batch.buffers.length).toBeLessThan(10);

@@ -49,7 +49,8 @@ it('it is not cut while an answer comes, however long that takes, and is when it
 
 it('it is left alone while nothing is awaited, and answers and failures are passed on', async () => {
   const { socket, waiting, time, ask } = watched();
-  const [first, second] = [ask(), ask()];
+  const first = ask();
+  const second = ask();
   waiting[0]?.(null, 'answer');
   expect(time.waiting()).toBe(1);
   waiting[1]?.(new Error('closed'), null);

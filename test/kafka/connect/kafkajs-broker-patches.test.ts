@@ -11,7 +11,8 @@ const { parse } = require('kafkajs/src/protocol/requests/metadata/v6/response.js
 describe('what coordinates a group', () => {
   type Pool = { withBroker<T>(ask: () => Promise<T>): Promise<T | null> };
   const pool = Object.assign(Object.create(BrokerPool.prototype), {
-    ...{ brokers: { 1: {}, 2: {} }, findBroker: async () => ({}) },
+    brokers: { 1: {}, 2: {} },
+    findBroker: async () => ({}),
   }) as Pool;
   const failing = (type: string) => async () => {
     throw Object.assign(new Error('no'), { type });

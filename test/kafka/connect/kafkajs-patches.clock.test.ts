@@ -27,7 +27,9 @@ it('metadata is asked for again after its time, also where the clock was set bac
   const pool = made<{ refreshMetadataIfNecessary(topics: string[]): Promise<void> }>(
     'cluster/brokerPool.js',
     {
-      ...{ metadataMaxAge: 3_000, metadataExpireAt: Date.now() + 3_000, metadata: { topicMetadata: [] } },
+      metadataMaxAge: 3_000,
+      metadataExpireAt: Date.now() + 3_000,
+      metadata: { topicMetadata: [] },
       refreshMetadata,
     },
   );

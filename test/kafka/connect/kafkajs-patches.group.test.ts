@@ -19,7 +19,9 @@ describe('a commit', () => {
     };
     // What there is of a consumer's parts that a commit passes.
     const runner = Object.assign(Object.create(Runner.prototype), {
-      ...{ running, consumerGroup, retrier: expect.fail },
+      running,
+      consumerGroup,
+      retrier: expect.fail,
       logger: { debug() {} },
     }) as Runner;
     return { runner, seen };
@@ -41,7 +43,9 @@ describe('a commit', () => {
 
 it('a consumer that has stopped does not fetch: a fetch that ends at once would be followed by the next for ever', async () => {
   const stopped = Object.assign(Object.create(Runner.prototype), {
-    ...{ running: false, logger: { debug() {} }, consumerGroup: {} },
+    running: false,
+    logger: { debug() {} },
+    consumerGroup: {},
   }) as { fetch(nodeId: number): Promise<unknown> };
   // One that is tried again by the consumer, which then sees that it has stopped.
   await expect(stopped.fetch(1)).rejects.toMatchObject({ name: 'KafkaJSError', retriable: true });
@@ -79,7 +83,8 @@ describe('a heartbeat', () => {
 it('a member says that it leaves before it does', async () => {
   const told: string[] = [];
   const group = Object.assign(Object.create(ConsumerGroup.prototype), {
-    ...{ groupId: 'g', memberId: 'm' },
+    groupId: 'g',
+    memberId: 'm',
     instrumentationEmitter: { emit: (event: string) => void told.push(event) },
     coordinator: { leaveGroup: async () => void told.push('leaves') },
   }) as { leave(): Promise<void> };
@@ -106,8 +111,12 @@ function join() {
   };
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   const group = new (ConsumerGroup as unknown as new (options: object) => Joining)({
-    ...{ groupId: 'g', topics: [], topicConfigurations: {}, assigners: [] },
-    ...{ logger: { namespace: () => log }, retry: { retries: 3, initialRetryTime: 1 } },
+    groupId: 'g',
+    topics: [],
+    topicConfigurations: {},
+    assigners: [],
+    logger: { namespace: () => log },
+    retry: { retries: 3, initialRetryTime: 1 },
     instrumentationEmitter: { emit: (event: string) => void told.push(event) },
     cluster: { findGroupCoordinator: async () => coordinator, committedOffsets: () => ({}) },
   });

@@ -4,7 +4,10 @@ import type { KafkaConnection } from '../../../src/kafka/connect/connection.ts';
 import { WatchedClient } from '../../../src/kafka/connect/platformatic-client.ts';
 
 const CONNECTION: KafkaConnection = {
-  ...{ brokers: ['broker:9092'], tls: undefined, sasl: undefined, loopbackOnly: false },
+  brokers: ['broker:9092'],
+  tls: undefined,
+  sasl: undefined,
+  loopbackOnly: false,
 };
 
 /** A connection of the client, whose socket counts as open until it is destroyed. */

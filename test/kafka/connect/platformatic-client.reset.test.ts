@@ -49,7 +49,8 @@ async function open(kind: 'TCP' | 'TLS', written = WRITTEN) {
   // The machines take what they keep.
   await sleep(200);
   return {
-    ...{ socket, seen },
+    socket,
+    seen,
     read() {
       served.resume();
       below?.readStart();

@@ -9,7 +9,13 @@ import { until } from '../../support/until.ts';
 
 const SESSION_MS = 10_000;
 const recordAt = (partition: number, offset: number): IncomingRecord => ({
-  ...{ topic: 't', partition, offset: BigInt(offset), key: null, value: null, headers: {}, timestamp: 0 },
+  topic: 't',
+  partition,
+  offset: BigInt(offset),
+  key: null,
+  value: null,
+  headers: {},
+  timestamp: 0,
 });
 
 /** Work that doesn't end, of a consumer that says what it is told to do. */
@@ -29,7 +35,8 @@ function open() {
     events: { REQUEST: 'request', HEARTBEAT: 'heartbeat', GROUP_JOIN: 'join', STOP: 'stop' },
     on: (name: string, listener: (event: { payload: object }) => void) =>
       void listeners.set(name, [...(listeners.get(name) ?? []), listener]),
-    ...{ pause: say('pause'), resume: say('resume') },
+    pause: say('pause'),
+    resume: say('resume'),
     seek: ({ partition, offset }: { partition: number; offset: string }) => {
       if (client.hasNoGroup) throw new Error('Consumer group was not initialized');
       told.push(`seek ${partition} to ${offset}`);
@@ -45,7 +52,9 @@ function open() {
   const done = new Map<string, () => void>();
   const working: (Lease | null)[] = [];
   const work = new AssignedWork({
-    ...{ consumer: consumer as never, sessionTimeoutMs: SESSION_MS, queue: new KeyedQueue(32, ['t']) },
+    consumer: consumer as never,
+    sessionTimeoutMs: SESSION_MS,
+    queue: new KeyedQueue(32, ['t']),
     recreated,
     clock: { ...systemClock, now: () => now, wall: () => now, every },
     keysOf: async () => [],
@@ -105,7 +114,8 @@ describe('the work of a consumer', () => {
   it('goes on in the partitions that it keeps, and ends in those that it loses', async () => {
     const { join, begin } = open();
     join(0, 1);
-    const [kept, lost] = [await begin(0, 5), await begin(1, 5)];
+    const kept = await begin(0, 5);
+    const lost = await begin(1, 5);
     join(0);
     expect([kept.signal.aborted, lost.signal.aborted]).toEqual([false, true]);
     kept.check();

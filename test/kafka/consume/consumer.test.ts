@@ -17,7 +17,10 @@ function open(
   const client = {
     events: { CRASH: 'crash', END_BATCH_PROCESS: 'end' },
     on: (name: string, listener: (event: { payload: Payload }) => void) => void listeners.set(name, listener),
-    ...{ connect: async () => {}, subscribe: async () => {}, disconnect: async () => {}, ...calls },
+    connect: async () => {},
+    subscribe: async () => {},
+    disconnect: async () => {},
+    ...calls,
     run: async (options: object) => void Object.assign(run, options),
   };
   const kafka = {
@@ -28,7 +31,11 @@ function open(
   } as unknown as KafkaClient;
   const ended: string[] = [];
   const consumer = new GroupConsumer({
-    ...{ kafka, groupId: 'g', clock, restarts, onEnd: (error: Error) => ended.push(error.message) },
+    kafka,
+    groupId: 'g',
+    clock,
+    restarts,
+    onEnd: (error: Error) => ended.push(error.message),
   });
   const tell = (name: string, payload: Payload) => listeners.get(name)?.({ payload });
   return { clock, config, run, consumer, ended, tell };
@@ -45,10 +52,14 @@ function batchOf(
   const heartbeat = vi.fn(async () => {});
   const payload = {
     batch: {
-      ...{ topic: 't', partition: 0, lastOffset: () => String(last) },
+      topic: 't',
+      partition: 0,
+      lastOffset: () => String(last),
       messages: offsets.map((offset) => ({ offset: String(offset), key: null, value: null, timestamp: '0' })),
     },
-    ...{ isRunning: () => true, isStale: () => seen++ >= staleAfter, heartbeat },
+    isRunning: () => true,
+    isStale: () => seen++ >= staleAfter,
+    heartbeat,
     resolveOffset: (offset: string) => resolved.push(offset),
   };
   return { payload, resolved, heartbeat };

@@ -8,7 +8,8 @@ function open() {
     events: { REQUEST: 'request', HEARTBEAT: 'heartbeat', GROUP_JOIN: 'join' },
     on: (name: string, listener: (event: { payload: object }) => void) => void listeners.set(name, listener),
   };
-  let [now, wall] = [0, 1_000_000];
+  let now = 0;
+  let wall = 1_000_000;
   const lease = new GroupLease(consumer as never, 10_000, { now: () => now, wall: () => wall });
   const tell = (name: string, payload: object = {}) => listeners.get(name)?.({ payload });
   /** @param suspended how long the machine was suspended since the request, which its duration leaves out */

@@ -17,8 +17,10 @@ async function open() {
   onTestFinished(() => admin.disconnect());
   await createTopic(admin, { topic, numPartitions: 1 });
   const producer = kafka.producer({
-    ...{ createPartitioner: Partitioners.DefaultPartitioner, transactionalId: topic },
-    ...{ idempotent: true, maxInFlightRequests: 1 },
+    createPartitioner: Partitioners.DefaultPartitioner,
+    transactionalId: topic,
+    idempotent: true,
+    maxInFlightRequests: 1,
   });
   await producer.connect();
   onTestFinished(() => producer.disconnect());
@@ -26,11 +28,18 @@ async function open() {
   const fatal: Error[] = [];
   const recreated: string[] = [];
   const reader = await readInGroup({
-    ...{ kafka, groupId: topic, topics: [topic], sessionTimeoutMs: 6_000, clock: systemClock },
+    kafka,
+    groupId: topic,
+    topics: [topic],
+    sessionTimeoutMs: 6_000,
+    clock: systemClock,
     keysOf: async () => [],
     handle: async ({ value }) => void seen.push(`${value}`),
     openTopic: openTopicAt(inject('brokers')),
-    ...{ onError() {}, onWorking() {}, onRefused() {}, onInterrupted() {} },
+    onError() {},
+    onWorking() {},
+    onRefused() {},
+    onInterrupted() {},
     onRecreated: (name) => recreated.push(name),
     onFatal: (error) => fatal.push(error),
   });

@@ -59,13 +59,21 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}, ...first
       },
       disconnect: async () => void seen.left++,
       commitOffsets: async ([{ offset }]: [{ offset: string }]) => void seen.commits.push(offset),
-      ...{ subscribe: async () => {}, pause: () => void seen.paused++, resume() {} },
+      subscribe: async () => {},
+      pause: () => void seen.paused++,
+      resume() {},
       seek: ({ offset }: { offset: string }) => void seen.sought.push(offset),
     };
   };
   const reader = await readInGroup({
-    ...{ kafka: { consumer } as unknown as KafkaClient, groupId: 'g', topics: ['t'], clock, handle },
-    ...{ sessionTimeoutMs: 10_000, keysOf: async () => [], onError: expect.fail },
+    kafka: { consumer } as unknown as KafkaClient,
+    groupId: 'g',
+    topics: ['t'],
+    clock,
+    handle,
+    sessionTimeoutMs: 10_000,
+    keysOf: async () => [],
+    onError: expect.fail,
     onWorking: (lease) => on.leases.push(lease),
     onRefused: (error) => on.refused.push(error?.message ?? null),
     openTopic: () => {
@@ -89,7 +97,9 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}, ...first
   const give = (...offsets: number[]) =>
     eachBatch({
       batch: {
-        ...{ topic: 't', partition: 0, lastOffset: () => String(offsets.at(-1)) },
+        topic: 't',
+        partition: 0,
+        lastOffset: () => String(offsets.at(-1)),
         messages: offsets.map((offset) => ({
           offset: String(offset),
           key: null,
@@ -97,7 +107,10 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}, ...first
           timestamp: '0',
         })),
       },
-      ...{ isRunning: () => true, isStale: () => false, resolveOffset() {}, heartbeat: async () => {} },
+      isRunning: () => true,
+      isStale: () => false,
+      resolveOffset() {},
+      heartbeat: async () => {},
     });
   return { reader, clock, connects, crashes, seen, on, crash, give, tell };
 }

@@ -39,7 +39,9 @@ function scriptedClient(faults: readonly Error[]) {
     let running = false;
     return {
       events: { GROUP_JOIN: 'join', CRASH: 'crash', REQUEST: 'request', HEARTBEAT: 'heartbeat' },
-      ...{ connect: async () => {}, disconnect: async () => {}, subscribe: async () => {} },
+      connect: async () => {},
+      disconnect: async () => {},
+      subscribe: async () => {},
       on: listeners.add,
       // kafkajs tells of a crash and lets `run` end well all the same.
       run: async () => {

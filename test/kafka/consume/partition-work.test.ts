@@ -7,7 +7,13 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { until } from '../../support/until.ts';
 
 const recordAt = (offset: number): IncomingRecord => ({
-  ...{ topic: 't', partition: 0, offset: BigInt(offset), key: null, value: null, headers: {}, timestamp: 0 },
+  topic: 't',
+  partition: 0,
+  offset: BigInt(offset),
+  key: null,
+  value: null,
+  headers: {},
+  timestamp: 0,
 });
 
 /** The work of a partition, each record under a key of its own and ended when told. */
@@ -70,7 +76,8 @@ describe('the work of a partition', () => {
   it('is committed whole where a gap closes in the very moment in which what is behind it was done', async () => {
     const { committed, take, begin } = open();
     take(10, 11);
-    const [first, second] = [await begin(10), await begin(11)];
+    const first = await begin(10);
+    const second = await begin(11);
     second.end();
     first.end();
     await until('all is committed', () => committed.at(-1) === 12n);

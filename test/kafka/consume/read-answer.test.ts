@@ -11,17 +11,27 @@ const CONTROL = 0x20;
 /** A batch of records whose values are their offsets. */
 const batch = (firstOffset: number, count: number, more: Partial<Batch> = {}): Batch =>
   ({
-    ...{ firstOffset: BigInt(firstOffset), lastOffsetDelta: count - 1, attributes: 0, producerId: -1n },
-    ...{ firstTimestamp: 5_000n, maxTimestamp: 9_000n },
+    firstOffset: BigInt(firstOffset),
+    lastOffsetDelta: count - 1,
+    attributes: 0,
+    producerId: -1n,
+    firstTimestamp: 5_000n,
+    maxTimestamp: 9_000n,
     records: Array.from({ length: count }, (_, n) => ({
-      ...{ length: 0, attributes: 0, timestampDelta: BigInt(n), offsetDelta: n, key: Buffer.from('k') },
-      ...{ value: Buffer.from(String(firstOffset + n)), headers: [] },
+      length: 0,
+      attributes: 0,
+      timestampDelta: BigInt(n),
+      offsetDelta: n,
+      key: Buffer.from('k'),
+      value: Buffer.from(String(firstOffset + n)),
+      headers: [],
     })),
     ...more,
   }) as Batch;
 
 const of = (producerId: bigint, more: Partial<Batch> = {}) => ({
-  ...{ producerId, attributes: TRANSACTIONAL },
+  producerId,
+  attributes: TRANSACTIONAL,
   ...more,
 });
 const marker = (offset: number, producerId: bigint) =>
@@ -34,7 +44,10 @@ function read(
   { throttleTimeMs = 0, localStart = 0 } = {},
 ) {
   const partition = {
-    ...{ partitionIndex: 0, lastStableOffset: 0n, abortedTransactions: [], records },
+    partitionIndex: 0,
+    lastStableOffset: 0n,
+    abortedTransactions: [],
+    records,
     ...more,
   };
   const answer = {

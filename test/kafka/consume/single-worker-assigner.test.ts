@@ -20,7 +20,8 @@ describe('of the members of a group', () => {
     const cluster = { findTopicPartitionMetadata: () => [{ partitionId: 0 }] };
     const assignerOf = (count: number) => singleWorkerAssigner(() => count)({ cluster } as never);
     const member = (memberId: string, count: number, ...topics: string[]) => ({
-      ...{ memberId, memberMetadata: assignerOf(count).protocol({ topics }).metadata },
+      memberId,
+      memberMetadata: assignerOf(count).protocol({ topics }).metadata,
     });
     const members = [
       member('a', 6, 'other.commands'),

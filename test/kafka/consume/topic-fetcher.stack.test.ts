@@ -87,8 +87,13 @@ describe('a topic is read without a group', () => {
     const records = await readAll(topic);
     expect(records.slice(0, 3)).toEqual([
       {
-        ...{ topic, partition: 1, offset: 0n, key: Buffer.from('k'), value: Buffer.from('plain') },
-        ...{ headers: { a: '2' }, timestamp: 1_234 },
+        topic,
+        partition: 1,
+        offset: 0n,
+        key: Buffer.from('k'),
+        value: Buffer.from('plain'),
+        headers: { a: '2' },
+        timestamp: 1_234,
       },
       expect.objectContaining({ offset: 1n, value: Buffer.from('packed') }),
       expect.objectContaining({ offset: 2n, value: null }),

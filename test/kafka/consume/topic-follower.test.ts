@@ -18,7 +18,9 @@ async function follow(topic: ScriptedTopic, deps: Partial<FollowerDeps> = {}) {
   const seen: string[] = [];
   const broken: string[] = [];
   const follower = await followTopic({
-    ...{ openTopic: topic.open, topic: 't', clock: systemClock },
+    openTopic: topic.open,
+    topic: 't',
+    clock: systemClock,
     onRecord: ({ value }) => void seen.push(String(value)),
     onBrokenOff: ({ message }) => void broken.push(message),
     ...deps,

@@ -61,7 +61,10 @@ it.each([
 it('a timestamp may be years from that of the first record', () => {
   const timestamps = [NOW, 0n, NOW - 2_147_483_649n, NOW + 2_147_483_648n, 9_000_000_000_000n];
   const records = timestamps.map((timestamp) => ({
-    ...{ key: Buffer.from('k'), value: Buffer.from('v'), headers: new Map(), timestamp },
+    key: Buffer.from('k'),
+    value: Buffer.from('v'),
+    headers: new Map(),
+    timestamp,
   }));
   const request = encodeProduce(
     [{ topic: 't', partition: 0, records, bytes: 0, isAlone: false, mayBegin: () => true }],
@@ -77,7 +80,11 @@ it('a timestamp may be years from that of the first record', () => {
 
 it('a single large record is left to the client, which lays it into its request in place', () => {
   const one = (length: number) => ({
-    ...{ topic: 't', partition: 0, bytes: 0, isAlone: false, mayBegin: () => true },
+    topic: 't',
+    partition: 0,
+    bytes: 0,
+    isAlone: false,
+    mayBegin: () => true,
     records: [{ key: Buffer.from('k'), value: Buffer.alloc(length), headers: new Map(), timestamp: 0n }],
   });
   expect([1, 65_536, 65_537].map((length) => isEncodedHere(one(length)))).toEqual([true, true, false]);

@@ -92,7 +92,11 @@ function withError(answer: Answer, at: number, errorCode: number): ResponseError
 }
 
 const batchOf = (partition: number, more: Partial<Batch> = {}): Batch => ({
-  ...{ topic: 't', partition, bytes: 0, isAlone: false, mayBegin: () => true },
+  topic: 't',
+  partition,
+  bytes: 0,
+  isAlone: false,
+  mayBegin: () => true,
   records: [{ key: Buffer.from('k'), value: Buffer.from('v'), headers: new Map(), timestamp: 1n }],
   ...more,
 });

@@ -135,11 +135,13 @@ it.each([
     const troubles: (string | null)[] = [];
     const publisher = new Publisher({
       openSession: (rotation) => openProducerSession(connection, { clientId, rotation, clock: systemClock }),
-      ...{ backlogBytes: 1_000_000, clock: systemClock },
+      backlogBytes: 1_000_000,
+      clock: systemClock,
       observer: { ...UNOBSERVED, troubleChanged: (_, why) => troubles.push(why) },
     });
     try {
-      const [key, headers] = [Buffer.from('k'), new Map()];
+      const key = Buffer.from('k');
+      const headers = new Map();
       for (let n = 0; n < 2; n++) {
         await publisher.publish({ topic, key, value: Buffer.alloc(60_000), headers }, 60_000);
         if (n === 0) await systemClock.sleep(ms);

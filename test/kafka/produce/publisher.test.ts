@@ -352,7 +352,8 @@ describe('a publisher', () => {
     });
     cluster.fateOf = () => failing('refused');
     expect(await refused(publisher.publish(outgoing('k', 'v'), 5_000))).toMatchObject({
-      ...{ code: 'PUBLISH_REFUSED', message: 'the brokers refuse the record (refused)' },
+      code: 'PUBLISH_REFUSED',
+      message: 'the brokers refuse the record (refused)',
     });
     cluster.fateOf = () => new AttemptError('refused', 'TOPIC_AUTHORIZATION_FAILED');
     expect(await refused(publisher.publish(outgoing('k', 'v'), 5_000))).toMatchObject({

@@ -15,7 +15,10 @@ it('an attempt over brokers that accept connections and answer nothing names the
   const settings = { clientId: 'test', clock: systemClock, requestTimeoutMs: 10_000 };
   const pool = new SessionPool({
     open: (rotation) => openProducerSession(connection, { ...settings, rotation }),
-    ...{ attemptMs: 300, clock: systemClock, onOpened() {}, onOpenFailed() {} },
+    attemptMs: 300,
+    clock: systemClock,
+    onOpened() {},
+    onOpenFailed() {},
   });
   const failure = await pool.attempt((session) => session.partitionsOf('t')).catch((error) => error);
   pool.close();

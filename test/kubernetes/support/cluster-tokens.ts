@@ -77,7 +77,9 @@ export class ClusterTokens implements Disposable {
 
 /** What the jobs that create topics need: everything on Hookline's topics. */
 export const rightsToSetUp = (principal: string): kafkajs.AclEntry => ({
-  ...{ principal, host: '*', permissionType: kafkajs.AclPermissionTypes.ALLOW },
+  principal,
+  host: '*',
+  permissionType: kafkajs.AclPermissionTypes.ALLOW,
   resourceType: kafkajs.AclResourceTypes.TOPIC,
   resourceName: 'payments.',
   resourcePatternType: kafkajs.ResourcePatternTypes.PREFIXED,

@@ -62,7 +62,8 @@ export const volumeThatCanBeGone = (name: string, image: string): object[] => [
 
 /** A pod that takes the folder of a volume away from the node, or brings it back. */
 export const moveVolume = (name: string, image: string, to: 'away' | 'back'): object => {
-  const [own, elsewhere] = [`/volume/${name}`, `/volume/${name}-away`];
+  const own = `/volume/${name}`;
+  const elsewhere = `/volume/${name}-away`;
   const script = `require('fs').renameSync(...${JSON.stringify(to === 'away' ? [own, elsewhere] : [elsewhere, own])})`;
   return onNode(`${name}-${to}`, image, { path: '/var/tmp', type: 'Directory' }, script);
 };

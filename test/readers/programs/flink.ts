@@ -12,7 +12,8 @@ type Row = Fields & { topic: string; partition: number; offset: number; key: str
 /** Flink SQL writes the rows of each topic to files of JSON, which are read here. */
 export async function readWithFlink(place: RecordsPlace): Promise<ReadRecord[]> {
   const dir = mkdtempSync(join(tmpdir(), 'hookline-flink-'));
-  const [folder, scratch] = [join(dir, 'rows'), join(dir, 'scratch')];
+  const folder = join(dir, 'rows');
+  const scratch = join(dir, 'scratch');
   for (const one of [folder, scratch]) mkdirSync(one);
   try {
     const options = [`-Djava.io.tmpdir=${scratch}`];

@@ -48,7 +48,9 @@ export async function readWithIceberg(
     const rows = (await Promise.race([reading, worker.failed])) as unknown as Row[];
     const topicOf = new Map(topics.map((topic) => [tableOf(topic), topic]));
     return rows.map(({ table, value }) => ({
-      ...{ topic: String(topicOf.get(table)), key: String(value.entityId), value },
+      topic: String(topicOf.get(table)),
+      key: String(value.entityId),
+      value,
     }));
   } finally {
     stopped.abort();

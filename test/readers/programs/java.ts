@@ -38,7 +38,9 @@ export async function javaProgram(
       args: [`-DsourcesHash=${hashOf(join(project, 'src/readers'))}`],
     },
     {
-      ...{ dir: READERS_DIR, jdk, env: { ...process.env, JAVA_HOME: jdk.home } },
+      dir: READERS_DIR,
+      jdk,
+      env: { ...process.env, JAVA_HOME: jdk.home },
       signal: AbortSignal.timeout(BUILD_MS),
       onProgress: (line) => console.log(`readers: ${line}`),
     },

@@ -21,7 +21,9 @@ export async function readWithKcat(place: RecordsPlace): Promise<ReadRecord[]> {
   for (const topic of Object.keys(place.topics)) {
     const args = ['-C', '-q', '-b', place.brokers, '-t', topic, '-o', 'beginning', '-e', '-f', FORMAT];
     const { stdout } = await promisify(execFile)(kcat, args, {
-      ...{ encoding: 'buffer', maxBuffer: MAX_BYTES, timeout: READ_MS },
+      encoding: 'buffer',
+      maxBuffer: MAX_BYTES,
+      timeout: READ_MS,
     });
     for (const { head, key, value } of recordsOf(stdout)) {
       const type = await writerType(place.registryUrl, value.readInt32BE(1));

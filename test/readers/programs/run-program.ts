@@ -34,7 +34,10 @@ export async function runReader(
   const { PATH, HOME } = process.env;
   const child = spawn(command, args, {
     env: {
-      ...{ PATH, HOME, LANG: 'C.UTF-8', PYTHONDONTWRITEBYTECODE: '1' },
+      PATH,
+      HOME,
+      LANG: 'C.UTF-8',
+      PYTHONDONTWRITEBYTECODE: '1',
       KAFKA_BROKERS: place.brokers,
       SCHEMA_REGISTRY_URL: place.registryUrl,
       BODY_STORE_ENDPOINT: place.storeEndpoint,

@@ -17,7 +17,8 @@ export async function copyRecords(
     return { key: wanted, value: found.value };
   });
   const kafka = testKafka(env);
-  const [admin, producer] = [kafka.admin(), kafka.producer()];
+  const admin = kafka.admin();
+  const producer = kafka.producer();
   await Promise.all([admin.connect(), producer.connect()]);
   try {
     await createTopic(admin, { topic: to, numPartitions: 1, replicationFactor: 1 });

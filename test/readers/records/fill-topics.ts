@@ -43,7 +43,9 @@ export async function fillTopics(
   onProgress(`${records.length} records sent in ${((performance.now() - start) / 1_000).toFixed(0)} s`);
   const topics = Object.groupBy(records, ({ fullTopic }) => fullTopic);
   return {
-    ...{ brokers: stack.brokers.join(','), registryUrl: stack.registryUrl, storeEndpoint: store.endpoint },
+    brokers: stack.brokers.join(','),
+    registryUrl: stack.registryUrl,
+    storeEndpoint: store.endpoint,
     topics: Object.fromEntries(Object.entries(topics).map(([topic, some]) => [topic, some?.length ?? 0])),
     file,
   };

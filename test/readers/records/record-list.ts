@@ -53,7 +53,12 @@ export function expectedRecord(
   const source = isReference ? null : message;
   const hasReference = schema.fields.some(({ name }) => name === 'sourceRef');
   return {
-    ...{ topic, fullTopic, cell, key: entityId, message, raw: digestOf(value ?? Buffer.alloc(0)) },
+    topic,
+    fullTopic,
+    cell,
+    key: entityId,
+    message,
+    raw: digestOf(value ?? Buffer.alloc(0)),
     value: { ...envelope, source, ...(hasReference && { sourceRef }), ...typed },
   };
 }

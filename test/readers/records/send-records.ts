@@ -71,7 +71,10 @@ async function sendOld(fixture: Fixture): Promise<Sent[]> {
 }
 
 const sentOf = (fixture: Fixture, topic: Topic, cell: Cell, entityId: string, schemas = OWN_SCHEMAS) => ({
-  ...{ topic, fullTopic: fixture.topic(topic), cell, entityId },
+  topic,
+  fullTopic: fixture.topic(topic),
+  cell,
+  entityId,
   schema: readSchema(schemas, topic),
 });
 

@@ -12,7 +12,8 @@ describe('a dialect file', () => {
   it('is laid over the default key by key, a body as a whole', () => {
     const read = loadDialect(
       JSON.stringify({
-        ...{ list: { items: '/data' }, update: { body: { target: '{url}' } } },
+        list: { items: '/data' },
+        update: { body: { target: '{url}' } },
         extra: { allow: ['note'] },
       }),
     );

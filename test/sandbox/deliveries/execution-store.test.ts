@@ -36,7 +36,8 @@ const aTurnLater = () => new Promise((resolve) => setImmediate(resolve, 'none'))
 describe('the execution store', () => {
   it('drops the oldest final one when there are too many', () => {
     const { add, finish, ids } = storeOf({ count: 2, bytes: 100 });
-    const [a, b] = [add(), add()];
+    const a = add();
+    const b = add();
     finish(b);
     finish(a);
     const c = add();
@@ -52,7 +53,8 @@ describe('the execution store', () => {
 
   it('never drops one that is in progress, and makes the next wait for capacity', async () => {
     const { store, add, finish, ids } = storeOf({ count: 2, bytes: 100 });
-    const [a, b] = [add(50), add(20)];
+    const a = add(50);
+    const b = add(20);
     let entered = false;
     const capacity = store.capacity(10).then(() => {
       entered = true;
@@ -83,7 +85,8 @@ describe('the execution store', () => {
 
   it('forgets the final ones when cleared', () => {
     const { store, add, finish, ids } = storeOf({ count: 10, bytes: 100 });
-    const [a, b] = [add(), add()];
+    const a = add();
+    const b = add();
     finish(a);
     store.clear();
     expect(ids()).toEqual([b.id]);

@@ -39,7 +39,8 @@ async function holdConnections(): Promise<void> {
     for (const difference of result.differences) {
       const why = explainDifference(difference);
       const { path, kafka, model } = difference;
-      const [one, other] = [JSON.stringify(kafka), JSON.stringify(model)];
+      const one = JSON.stringify(kafka);
+      const other = JSON.stringify(model);
       if (why) verdict.explain(why);
       else verdict.differ(result.seed, `${path}: Kafka ${one}, model ${other}`, result.story);
     }
@@ -56,7 +57,10 @@ async function holdDeaths(): Promise<void> {
     };
     await using stack = await startStack({
       env: { ...process.env, KAFKA_BROKERS: undefined, SCHEMA_REGISTRY_URL: undefined },
-      ...{ way: 'jvm', nodes: BROKERS, withRegistry: false, kafka: { heapMb: 384, properties } },
+      way: 'jvm',
+      nodes: BROKERS,
+      withRegistry: false,
+      kafka: { heapMb: 384, properties },
       onProgress: sayWhen,
     });
     const { kafka: cluster } = stack;

@@ -56,11 +56,16 @@ export async function startControl(
     clock,
   });
   const connection: KafkaConnection = {
-    ...{ brokers: cluster.bootstrap, tls: undefined, sasl: undefined, loopbackOnly: false },
+    brokers: cluster.bootstrap,
+    tls: undefined,
+    sasl: undefined,
+    loopbackOnly: false,
   };
   const publisher = new Publisher({
     openSession: (rotation) => openProducerSession(connection, { clientId: actor.name, rotation, clock }),
-    ...{ clock, backlogBytes: BACKLOG_BYTES, observer: UNOBSERVED },
+    clock,
+    backlogBytes: BACKLOG_BYTES,
+    observer: UNOBSERVED,
   });
   await publisher.open([RESULTS, SUBSCRIPTIONS, DEAD_LETTERS]);
   const openTopic = (topic: string) => openFetcher(connection, { clientId: actor.name, clock }, topic);
@@ -68,19 +73,28 @@ export async function startControl(
   const state = await followState({ ...parts, openTopic, prefix: PREFIX, ...observe.state });
   const provider = openSimulatedProvider(site, actor, { clock, observe });
   const control = openControl({
-    ...{ ...parts, publisher, state, observe, call: provider.call, sealingKeys: SEALING_KEYS },
+    ...parts,
+    publisher,
+    state,
+    observe,
+    call: provider.call,
+    sealingKeys: SEALING_KEYS,
     dirSecrets: async (ref) => secretsOf(site, ref),
-    ...{ config: configOf(site), openDeadLetters: { working() {} } },
+    config: configOf(site),
+    openDeadLetters: { working() {} },
   });
   const commands = await readInGroup({
-    ...{
-      kafka: createKafkajs(connection, actor.name, (message, fields) =>
-        simulation.trace.explain(actor.name, () => `  kafkajs: ${message} ${JSON.stringify(fields)}`),
-      ),
-      groupId: 'hookline-control',
-    },
-    ...{ openTopic: openUnwatched, topics: [COMMANDS], sessionTimeoutMs: system.sessionTimeoutMs, clock },
-    ...{ ...control, ...observe.reader, onFatal },
+    kafka: createKafkajs(connection, actor.name, (message, fields) =>
+      simulation.trace.explain(actor.name, () => `  kafkajs: ${message} ${JSON.stringify(fields)}`),
+    ),
+    groupId: 'hookline-control',
+    openTopic: openUnwatched,
+    topics: [COMMANDS],
+    sessionTimeoutMs: system.sessionTimeoutMs,
+    clock,
+    ...control,
+    ...observe.reader,
+    onFatal,
   });
   return {
     async stop() {
@@ -116,15 +130,18 @@ function openSimulatedProvider(
   const http = simulatedHttp(network, actor, { clock, begun });
   const { onNarrowerScope, onRequest, onUnavailable } = observe.provider;
   const settings = {
-    ...{
-      authUrl: PROVIDER_URL,
-      scope: 'webhooks',
-      grantType: 'client_credentials',
-      clientAssertionType: 'jwt',
-    },
+    authUrl: PROVIDER_URL,
+    scope: 'webhooks',
+    grantType: 'client_credentials',
+    clientAssertionType: 'jwt',
   };
   const tokens = createTokenSource({
-    ...{ clock, settings, http, assertion: async () => 'a.b.c', onNarrowerScope, onRequest },
+    clock,
+    settings,
+    http,
+    assertion: async () => 'a.b.c',
+    onNarrowerScope,
+    onRequest,
   });
   const call = createProviderCall({ baseUrl: PROVIDER_URL, http, tokens, onRequest, clock });
   const breaker = createBreaker({ call, onChange: onUnavailable, clock });

@@ -93,7 +93,8 @@ function faultOf(item: Subscription, record: SubscriptionRecord, url: string): s
       .sort()
       .join(', ');
   if (item.url !== url) return `has the address ${item.url}`;
-  const [has, wanted] = [names(item.events), names(record.events)];
+  const has = names(item.events);
+  const wanted = names(record.events);
   return wanted !== '' && has !== wanted ? `has the events ${has} instead of ${wanted}` : undefined;
 }
 

@@ -15,7 +15,9 @@ import type { ControlSite } from './site.ts';
 /** Every promise that was broken, one line each; when a schedule is over and everything works again. */
 export function judgeControl(site: ControlSite, plan: ControlPlan): string[] {
   const { cluster } = site;
-  const [commands, results, state] = [commandsIn(cluster), resultsIn(cluster), stateIn(cluster)];
+  const commands = commandsIn(cluster);
+  const results = resultsIn(cluster);
+  const state = stateIn(cluster);
   const ended = endedIn(commands, results);
   // Its times are the process's own then.
   const hasTrueTimes = plan.faults.every(({ kind }) => kind !== 'clock-jump');

@@ -63,7 +63,9 @@ export function planControl(seed: number): ControlPlan {
   const latestMs = isQuiet ? LOSSES_MS : LATEST_MS;
   if (isRepairing) faults.push(...Array.from({ length: 2 }, () => planLoss(random)));
   return {
-    ...{ seed, system, commands: planCommands(random, latestMs, isAdopting).map(later) },
+    seed,
+    system,
+    commands: planCommands(random, latestMs, isAdopting).map(later),
     faults: faults.sort((a, b) => a.at - b.at),
   };
 }
@@ -96,7 +98,9 @@ const later = (command: PlannedCommand) => ({ ...command, at: command.at + EARLI
 function planSystem(random: Random): ControlSystem {
   const brokers = random.pick([1, 3, 3]);
   return {
-    ...{ replicas: random.pick([1, 2, 2, 2]), brokers, minIsr: brokers === 1 ? 1 : 2 },
+    replicas: random.pick([1, 2, 2, 2]),
+    brokers,
+    minIsr: brokers === 1 ? 1 : 2,
     partitions: random.between(1, 3),
     deadlineMs: random.pick([8_000, 8_000, 30_000, 90_000]),
     sessionTimeoutMs: random.pick([6_000, 10_000]),
@@ -109,7 +113,9 @@ function planSystem(random: Random): ControlSystem {
 function planFault(kind: ControlFaultKind, random: Random): ControlFault {
   const { most } = CONTROL_KINDS[kind] as Kind<ControlScene, ControlSystem>;
   return {
-    ...{ kind, at: random.between(EARLIEST_MS, LATEST_MS), ms: Math.floor(random.next() * most) },
+    kind,
+    at: random.between(EARLIEST_MS, LATEST_MS),
+    ms: Math.floor(random.next() * most),
     broker: random.chance(0.2) ? 0 : random.between(1, 3),
     chance: random.pick([0.1, 0.4, 1]),
     value: random.next(),

@@ -18,8 +18,10 @@ export type TakenOver = {
 };
 
 const NOTHING_TAKEN: TakenOver = {
-  ...{ simulation: undefined, connect: undefined },
-  ...{ random: () => 0, randomBytes: (size) => Buffer.alloc(size) },
+  simulation: undefined,
+  connect: undefined,
+  random: () => 0,
+  randomBytes: (size) => Buffer.alloc(size),
 };
 
 /**
@@ -52,7 +54,8 @@ export async function within<T>(
   { simulation, connect }: { readonly simulation: Simulation; readonly connect: Connect },
   work: () => Promise<T>,
 ): Promise<T> {
-  const [libraries, bytes] = [simulation.random('libraries'), simulation.random('bytes')];
+  const libraries = simulation.random('libraries');
+  const bytes = simulation.random('bytes');
   const randomBytes = (size: number) => Buffer.alloc(size).map(() => bytes.below(256)) as Buffer;
   Object.assign(taken, { simulation, connect, random: () => libraries.next(), randomBytes });
   const onUnhandled = (error: unknown) => simulation.unhandled.push(String((error as Error)?.stack ?? error));

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 /** Bytes that wait to be hashed: many small ones at once take a fraction of the time. */
 const CHUNK = 65_536;
 const TIME_BYTES = 8;
-const [SPACE, NEWLINE] = [0x20, 0x0a];
+const SPACE = 0x20;
+const NEWLINE = 0x0a;
 
 /**
  * Everything that happens in a simulated simulation, as one SHA-256: of each event its time, who did it, what it was, and the

@@ -29,18 +29,29 @@ function start(seed: number) {
     const actor = new Actor(name);
     const clock = actorClock(simulation, actor, simulation.random(name));
     const connection = {
-      ...{ brokers: cluster.bootstrap, tls: undefined, sasl: undefined, loopbackOnly: false },
+      brokers: cluster.bootstrap,
+      tls: undefined,
+      sasl: undefined,
+      loopbackOnly: false,
     };
     const begin = async () => {
       const reader = await readInGroup({
-        ...{ kafka: createKafkajs(connection, name, () => {}), groupId: 'g', topics: [TOPIC] },
-        ...{ sessionTimeoutMs: 10_000, keysOf: async ({ key }) => [`${key}`], clock },
+        kafka: createKafkajs(connection, name, () => {}),
+        groupId: 'g',
+        topics: [TOPIC],
+        sessionTimeoutMs: 10_000,
+        keysOf: async ({ key }) => [`${key}`],
+        clock,
         async handle({ value }, lease) {
           lease.check();
           handled.push(`${name} ${value}`);
         },
         openTopic: (topic) => openFetcher(connection, { clientId: name, clock }, topic),
-        ...{ onError() {}, onRefused() {}, onInterrupted() {}, onRecreated() {}, onFatal() {} },
+        onError() {},
+        onRefused() {},
+        onInterrupted() {},
+        onRecreated() {},
+        onFatal() {},
         onWorking: (lease) => void working.push(`${name} ${lease ? 'works' : 'stands by'}`),
       });
       readers.set(name, reader);

@@ -46,7 +46,9 @@ export function readGroupRequest(reader: WireReader, api: number, clientId: stri
     }).flat();
   switch (api) {
     case API.JOIN_GROUP: {
-      const [sessionMs, rebalanceMs, memberId] = [reader.int32(), reader.int32(), text(reader)];
+      const sessionMs = reader.int32();
+      const rebalanceMs = reader.int32();
+      const memberId = text(reader);
       reader.string();
       reader.string(); // "consumer"
       const protocols = list(reader, () => ({ name: text(reader), metadata: bytes(reader) }));

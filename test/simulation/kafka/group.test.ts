@@ -5,7 +5,8 @@ import { GROUP_CODES as CODES } from './protocol.ts';
 
 /** What real brokers do here was seen by `make simulate-agreement`. */
 function start() {
-  let [now, given] = [0, 0];
+  let now = 0;
+  let given = 0;
   const timers = new Set<{ readonly at: number; readonly work: () => void }>();
   const group = new Group({
     after(ms, work) {

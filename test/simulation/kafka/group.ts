@@ -202,7 +202,9 @@ export class Group {
   #joinAnswer(code: number, memberId: string): JoinAnswer {
     if (code !== CODES.NONE)
       return { code, generation: -1, protocol: '', leaderId: '', memberId, members: [] };
-    const [generation, protocol, leaderId] = [this.#generation, this.#protocol, this.#leader];
+    const generation = this.#generation;
+    const protocol = this.#protocol;
+    const leaderId = this.#leader;
     return { code, generation, protocol, leaderId, memberId, members: [] };
   }
 

@@ -24,7 +24,8 @@ async function run<T>(
   const clock = actorClock(simulation, actor, simulation.random('control'));
   const begun = new BegunCalls();
   const http = simulatedHttp(network, actor, { clock, begun });
-  const [assertion, onRequest] = [async () => 'jwt', () => {}];
+  const assertion = async () => 'jwt';
+  const onRequest = () => {};
   const tokens = createTokenSource({ settings: SETTINGS, http, assertion, onNarrowerScope() {}, clock });
   const call = createProviderCall({ baseUrl: PROVIDER_URL, http, tokens, onRequest, clock });
   const breaker = createBreaker({ call, onChange() {}, clock });

@@ -3,7 +3,11 @@ import { Actor, Simulation } from '../engine/simulation.ts';
 import { ModelSpoolFile, ModelVolume } from './model-volume.ts';
 
 const row = (body: string) => ({
-  ...{ ref: 'ledger-eu', subscriptionId: 's', mediaType: 'json' as const, receivedAt: 1, traceparent: null },
+  ref: 'ledger-eu',
+  subscriptionId: 's',
+  mediaType: 'json' as const,
+  receivedAt: 1,
+  traceparent: null,
   body: Buffer.from(body),
 });
 const OPTIONS = { dir: '/spool', maxBytes: 10_000, nextId: 1 };

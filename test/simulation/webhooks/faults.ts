@@ -39,7 +39,9 @@ const kindsFor = (system: System): FaultKind[] =>
 export function planFault(kind: FaultKind, random: Random, latest: number): Fault {
   const { most } = KINDS[kind];
   return {
-    ...{ kind, at: random.between(0, latest), ms: Math.floor(random.next() ** 2 * most) },
+    kind,
+    at: random.between(0, latest),
+    ms: Math.floor(random.next() ** 2 * most),
     broker: random.chance(0.3) ? 0 : random.between(1, 3),
     chance: random.pick([0.05, 0.3, 1]),
     value: random.next(),

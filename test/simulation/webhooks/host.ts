@@ -112,8 +112,13 @@ export class Host {
     const actor = this.#actor;
     if (!actor?.isAlive || !current || this.#isStopping) return tell('reset');
     const attempt: Attempt = {
-      ...{ webhook, arrival: this.attempts.length, arrivedAt: simulation.now, incarnation: actor.name },
-      ...{ answer: undefined, answeredAt: 0, receivedAt: 0 },
+      webhook,
+      arrival: this.attempts.length,
+      arrivedAt: simulation.now,
+      incarnation: actor.name,
+      answer: undefined,
+      answeredAt: 0,
+      receivedAt: 0,
     };
     this.attempts.push(attempt);
     this.#open.set(attempt, tell);

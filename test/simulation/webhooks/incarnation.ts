@@ -85,7 +85,9 @@ export class Incarnation implements Receiver {
     const keyring = openKeyring(clock);
     const routes = eventRoutes();
     const { ports, publisher } = openDelivery({
-      ...{ routes, prefix: PREFIX, layout: parseLayout('iv12.ciphertext.tag16') as never },
+      routes,
+      prefix: PREFIX,
+      layout: parseLayout('iv12.ciphertext.tag16') as never,
       claims: system.hasObjects ? claimsOf(site, actor, clock) : undefined,
       encryptionKeysOf: (ref) => keyring.decryptionKeysOf(ref),
       openPublisher: () => openPublisher(site, clock),
@@ -116,7 +118,10 @@ export class Incarnation implements Receiver {
   /** @throws HooklineError as `acceptDelivery` */
   receive({ ref, mediaType, body, signature }: Webhook): Promise<Receipt> {
     const delivery: Delivery = {
-      ...{ ref, mediaType, body: Buffer.from(body), traceparent: undefined },
+      ref,
+      mediaType,
+      body: Buffer.from(body),
+      traceparent: undefined,
       receivedAt: this.#clock.wall(),
     };
     const check = new SignatureCheck(this.#keyring.signingKeysOf(ref));
@@ -135,7 +140,10 @@ export class Incarnation implements Receiver {
 function openSpool({ simulation, volume, sealingKeys }: Site, actor: Actor, clock: Clock): Promise<Spool> {
   const open = (keys: SealingKeys | undefined) =>
     Spool.open({
-      ...{ dir: '/spool', maxBytes: SPOOL_BYTES, clock, sealingKeys: keys },
+      dir: '/spool',
+      maxBytes: SPOOL_BYTES,
+      clock,
+      sealingKeys: keys,
       startThread: (deps) => new ModelThread(simulation, actor, volume, deps),
       onDeath: () => {},
     });
@@ -169,14 +177,18 @@ function claimsOf({ simulation, system, bucket, store }: Site, actor: Actor, clo
 function openPublisher({ simulation, cluster, system }: Site, clock: Clock) {
   const limits = modelLimits(simulation, cluster, { clock, isAllowed: system.knowsLimits });
   const connection: KafkaConnection = {
-    ...{ brokers: cluster.bootstrap, tls: undefined, sasl: undefined, loopbackOnly: false },
+    brokers: cluster.bootstrap,
+    tls: undefined,
+    sasl: undefined,
+    loopbackOnly: false,
   };
   const publisher = new Publisher({
     openSession: (rotation) =>
       openProducerSession(connection, { clientId: 'hookline-ingress', rotation, clock }),
     sessions: system.sessions,
     backlogBytes: system.backlogBytes,
-    ...{ limits, clock },
+    limits,
+    clock,
     observer: { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} },
   });
   return { publisher, limits };

@@ -96,8 +96,12 @@ function eventFaults(own: Own): string[] {
   const headers = headersIn(record);
   const time = headers.get('ce_time') ?? '';
   const faults = headerFaults(headers, {
-    ...{ ce_source: `/webhooks/${ref}`, ce_specversion: '1.0', ce_type: type, ce_subject: key },
-    ...{ 'content-type': 'application/avro', traceparent: undefined },
+    ce_source: `/webhooks/${ref}`,
+    ce_specversion: '1.0',
+    ce_type: type,
+    ce_subject: key,
+    'content-type': 'application/avro',
+    traceparent: undefined,
   });
   if (record.topic !== topic) faults.push(`belongs in ${topic}`);
   if (!attempts.some(({ receivedAt }) => new Date(receivedAt).toISOString() === time))
@@ -129,7 +133,9 @@ function deadLetterFaults(own: Own): string[] {
   const headers = headersIn(record);
   const error = '__connect.errors';
   const faults = headerFaults(headers, {
-    ...{ 'hookline.ref': ref, 'hookline.media-type': mediaType, [`${error}.connector.name`]: 'hookline' },
+    'hookline.ref': ref,
+    'hookline.media-type': mediaType,
+    [`${error}.connector.name`]: 'hookline',
     [`${error}.exception.class.name`]: isMalformed ? 'UNPARSABLE' : 'RECORD_TOO_LARGE',
     [`${error}.stage`]: isMalformed ? 'PARSE' : 'PRODUCE',
     [`${error}.topic`]: isMalformed ? undefined : topic,
@@ -140,7 +146,8 @@ function deadLetterFaults(own: Own): string[] {
     faults.push(`was received at ${receivedAt}`);
   const uri = headers.get('hookline.body-uri');
   if (uri !== undefined) {
-    const [is, bytes] = [headers.get('hookline.body-sha256'), headers.get('hookline.body-bytes')];
+    const is = headers.get('hookline.body-sha256');
+    const bytes = headers.get('hookline.body-bytes');
     if (is !== sha256(body) || bytes !== String(body.length)) faults.push('refers to another body');
     const object = site.bucket.objects.get(uri.replace('s3://events/', ''));
     if (!object?.equals(body)) faults.push('refers to no object with its body');

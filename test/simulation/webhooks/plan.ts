@@ -33,7 +33,9 @@ export function planOf(seed: number): Plan {
   const count = random.between(3, 8);
   const faults = Array.from({ length: count }, () => planFault(random.pick(kinds), random, LATEST_MS));
   return {
-    ...{ seed, system, webhooks: planWebhooks(random, system) },
+    seed,
+    system,
+    webhooks: planWebhooks(random, system),
     faults: faults.sort((a, b) => a.at - b.at),
   };
 }
@@ -42,7 +44,8 @@ function planSystem(random: Random): System {
   const brokers = random.pick([1, 3, 3, 3]);
   const hasSpool = random.chance(0.6);
   return {
-    ...{ hasSpool, brokers },
+    hasSpool,
+    brokers,
     hasObjects: random.chance(0.4),
     minIsr: brokers === 1 ? 1 : 2,
     partitions: random.between(1, 4),

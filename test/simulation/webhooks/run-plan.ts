@@ -76,12 +76,16 @@ function siteOf(simulation: Simulation, { system }: Plan): Site {
   const network = new Network(simulation);
   const { brokers, minIsr, partitions, topicBytes } = system;
   const topics = TOPICS.map((name) => ({
-    ...{ name, partitions },
+    name,
+    partitions,
     maxBytes: name.endsWith('dead-letter') ? DEAD_LETTER_BYTES : topicBytes,
   }));
   const cluster = new Cluster(simulation, network, { brokers, minIsr, topics });
   return {
-    ...{ simulation, system, network, cluster },
+    simulation,
+    system,
+    network,
+    cluster,
     volume: new ModelVolume(simulation),
     bucket: new ModelBucket(),
     sealingKeys: new SealingKeyFile(simulation, system.isSealed),
@@ -134,12 +138,10 @@ class Run {
     violations.push(...judge(judged), ...(await this.#end()));
     violations.push(...simulation.unhandled.map((error) => `not handled: ${error}`));
     return {
-      ...{
-        violations,
-        events: simulation.events,
-        lines: simulation.trace.lines,
-        trace: simulation.trace.digest(),
-      },
+      violations,
+      events: simulation.events,
+      lines: simulation.trace.lines,
+      trace: simulation.trace.digest(),
       acknowledged: this.#host.attempts.filter(({ answer }) => answer !== 'reset' && answer?.status === 200)
         .length,
     };

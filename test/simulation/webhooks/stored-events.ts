@@ -24,8 +24,16 @@ export function storedRecords(cluster: Cluster, bucket: ModelBucket): StoredReco
       const { key, value, headers, timestamp } = record;
       const eventId = headerOf(record, 'ce_id')?.toString('latin1');
       return {
-        ...{ key, value, headers, timestamp, topic, partition, order: ++order },
-        ...{ eventId, readableAt, object: objectOf(value, bucket) },
+        key,
+        value,
+        headers,
+        timestamp,
+        topic,
+        partition,
+        order: ++order,
+        eventId,
+        readableAt,
+        object: objectOf(value, bucket),
       };
     }),
   );

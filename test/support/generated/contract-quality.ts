@@ -22,10 +22,18 @@ type Said = { id: string; description: string; dimension: string };
 
 const sql = (said: Said, query: string) => ({ ...said, type: 'sql', query, mustBe: 0 });
 const valid = (said: Said, args: object) => ({
-  ...{ ...said, type: 'library', metric: 'invalidValues', arguments: args, mustBe: 0 },
+  ...said,
+  type: 'library',
+  metric: 'invalidValues',
+  arguments: args,
+  mustBe: 0,
 });
 const notNull = (said: Said, more: object = {}) => ({
-  ...{ ...said, type: 'library', metric: 'nullValues', mustBe: 0, ...more },
+  ...said,
+  type: 'library',
+  metric: 'nullValues',
+  mustBe: 0,
+  ...more,
 });
 const text = (said: Said) => ({ ...said, type: 'text' });
 

@@ -123,8 +123,11 @@ describe('a field', () => {
         required: true,
         properties: [
           {
-            ...{ name: 'iban', description: 'An account.', customProperties: at('/iban') },
-            ...{ classification: 'confidential', tags: ['PII', 'BANK'] },
+            name: 'iban',
+            description: 'An account.',
+            customProperties: at('/iban'),
+            classification: 'confidential',
+            tags: ['PII', 'BANK'],
           },
         ],
       },

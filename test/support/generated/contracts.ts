@@ -182,7 +182,10 @@ function retentionOf(topic: string) {
     prefix: PREFIX,
     eventTopics: [],
     commandTopics: [topicName(PREFIX, OWN_TOPICS.commands)],
-    ...{ partitions: 6, replicationFactor: 3, maxRecordBytes: 95_000_000, minInsyncReplicas: 2 },
+    partitions: 6,
+    replicationFactor: 3,
+    maxRecordBytes: 95_000_000,
+    minInsyncReplicas: 2,
   });
   const config = specs.find(({ name }) => name === topic)?.config ?? {};
   const ms = config['retention.ms'];

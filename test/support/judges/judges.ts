@@ -67,7 +67,8 @@ export async function callJudges(env: Env, dir: string): Promise<Judges> {
         '1',
         ...parts,
       ]);
-      const [first, second] = [printed.indexOf('\t'), printed.indexOf('\t', printed.indexOf('\t') + 1)];
+      const first = printed.indexOf('\t');
+      const second = printed.indexOf('\t', printed.indexOf('\t') + 1);
       return {
         headers: printed.toString('utf8', 0, first),
         key: printed.toString('utf8', first + 1, second),

@@ -74,7 +74,9 @@ const VERSITYGW: GoTool = {
 /** The Versity gateway over a folder. */
 export async function startVersityGateway(): Promise<RunningStore> {
   const command = await goTool(VERSITYGW, {
-    ...{ env: process.env, dir: join(ROOT, '.local/tools'), onProgress },
+    env: process.env,
+    dir: join(ROOT, '.local/tools'),
+    onProgress,
     signal: new AbortController().signal,
   });
   const [port] = (await freePorts(1)) as [number];

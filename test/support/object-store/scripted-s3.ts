@@ -44,9 +44,11 @@ export async function startScriptedS3(): Promise<ScriptedS3> {
   });
   const store: ScriptedS3 = {
     objects: new Map(),
-    ...{ endpoint: server.url, bucket: BUCKET },
+    endpoint: server.url,
+    bucket: BUCKET,
     env: {
-      ...{ AWS_ACCESS_KEY_ID: 'hookline', AWS_SECRET_ACCESS_KEY: 'hookline-secret' },
+      AWS_ACCESS_KEY_ID: 'hookline',
+      AWS_SECRET_ACCESS_KEY: 'hookline-secret',
       BODY_STORE: `s3://${BUCKET}/hookline`,
       BODY_STORE_ENDPOINT: server.url,
     },

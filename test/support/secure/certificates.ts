@@ -41,11 +41,9 @@ export function makeAuthority(dir: string, name: string): Authority {
       const by = ['-CA', `${name}.pem`, '-CAkey', `${name}.key`, '-CAcreateserial'];
       const signing = ['-in', `${party}.csr`, '-days', String(days), '-copy_extensions', 'copy'];
       openssl('x509', '-req', ...signing, ...by, '-out', `${party}.pem`);
-      const [certFile, keyFile, bothFile] = [
-        file(`${party}.pem`),
-        file(`${party}.key`),
-        file(`${party}.both.pem`),
-      ];
+      const certFile = file(`${party}.pem`);
+      const keyFile = file(`${party}.key`);
+      const bothFile = file(`${party}.both.pem`);
       writeFileSync(bothFile, readFileSync(keyFile, 'utf8') + readFileSync(certFile, 'utf8'), {
         mode: 0o600,
       });

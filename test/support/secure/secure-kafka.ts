@@ -67,7 +67,9 @@ export async function startSecureKafka(): Promise<SecureKafka> {
   const names = Object.keys(LISTENERS) as ListenerName[];
   const ports = await freePorts(names.length);
   const listeners = names.map((name, n) => ({
-    ...{ name, port: ports[n] ?? 0, protocol: LISTENERS[name] },
+    name,
+    port: ports[n] ?? 0,
+    protocol: LISTENERS[name],
     ...(name === 'FARAWAY' && { advertisedHost: FAR_HOST }),
   }));
   const properties = {

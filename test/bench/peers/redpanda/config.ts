@@ -58,8 +58,11 @@ export function configOf(options: RedpandaOptions) {
       // Else it would answer 200 to what was not encoded.
       reject_errored: {
         kafka_franz: {
+          seed_brokers: brokers,
+          topic,
           // biome-ignore lint/suspicious/noTemplateCurlyInString: an interpolation of Redpanda Connect's.
-          ...{ seed_brokers: brokers, topic, key: '${! metadata("key") }', max_in_flight: 256 },
+          key: '${! metadata("key") }',
+          max_in_flight: 256,
           metadata: { include_prefixes: [] },
           ...(isBatched && { batching: { count: 128, period: '5ms' } }),
         },

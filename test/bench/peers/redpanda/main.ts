@@ -31,7 +31,9 @@ const config = configOf({
   encryptionKey: secret('encryption-key'),
   brokers: env('KAFKA_BROKERS').split(','),
   topic: `${env('TOPIC_PREFIX')}.payment-status`,
-  ...{ registryUrl, subject, isBatched: process.argv.includes('batched') },
+  registryUrl,
+  subject,
+  isBatched: process.argv.includes('batched'),
 });
 const file = join(dirname(env('SECRETS_DIR')), 'redpanda-connect.json');
 writeFileSync(file, JSON.stringify(config), { mode: 0o600 });

@@ -30,7 +30,9 @@ export type SeedInput = {
 
 /** What the topic is in the model. */
 export const oneBroker = (topic: string): ClusterOptions => ({
-  ...{ brokers: 1, minIsr: 1, hasGroup: true },
+  brokers: 1,
+  minIsr: 1,
+  hasGroup: true,
   topics: [{ name: topic, partitions: PARTITIONS, maxBytes: MAX_MESSAGE_BYTES }],
 });
 

@@ -63,7 +63,8 @@ async function* readFrom(scene: Scene, client: Client, { partition, offset }: Fr
     records.map(({ offsetDelta, key, value }) => ({
       // Its name; or what is there instead, which no attempt has.
       id: `${value}` === `value of ${key}` ? `${key}` : `${value}`,
-      ...{ offset: Number(firstOffset) + offsetDelta, epoch },
+      offset: Number(firstOffset) + offsetDelta,
+      epoch,
     })),
   );
   return records.filter((record) => record.offset >= offset);

@@ -37,7 +37,12 @@ export type Run = {
 };
 
 export const emptyRun = (): Run => ({
-  ...{ attempts: [], read: [], commits: [], facts: new Set<string>(), stored: [], committed: -1 },
+  attempts: [],
+  read: [],
+  commits: [],
+  facts: new Set<string>(),
+  stored: [],
+  committed: -1,
 });
 
 /** Where everybody works on one plan. */

@@ -40,7 +40,9 @@ type Produced = {
 /** Without a batch: a request for nothing. */
 export const produce = (produced?: Produced): WireRequest => {
   const messages = produced?.records.map(({ key, value, headers, timestamp }) => ({
-    ...{ key, value, timestamp: Number(timestamp) },
+    key,
+    value,
+    timestamp: Number(timestamp),
     headers: Object.fromEntries([...headers].map(([name, text]) => [`${name}`, text])),
   }));
   const topicData = produced
@@ -51,13 +53,17 @@ export const produce = (produced?: Produced): WireRequest => {
 
 export const fetch = (topic: string, { partition, offset, maxWaitMs }: FetchFrom): WireRequest =>
   ofKafkajs('fetch', 11, {
-    ...{ replicaId: -1, maxWaitTime: maxWaitMs, minBytes: 1, maxBytes: MAX_BYTES },
+    replicaId: -1,
+    maxWaitTime: maxWaitMs,
+    minBytes: 1,
+    maxBytes: MAX_BYTES,
     topics: [{ topic, partitions: [{ partition, fetchOffset: `${offset}`, maxBytes: MAX_BYTES }] }],
   });
 
 export const listOffsets = (topic: string, partition: number, timestamp: bigint): WireRequest =>
   ofKafkajs('listOffsets', 3, {
-    ...{ replicaId: -1, isolationLevel: 1 },
+    replicaId: -1,
+    isolationLevel: 1,
     topics: [{ topic, partitions: [{ partition, timestamp: `${timestamp}` }] }],
   });
 
@@ -72,8 +78,12 @@ export const findCoordinator = (groupId: string): WireRequest =>
 
 export const joinGroup = (groupId: string, memberId: string): WireRequest =>
   ofKafkajs('joinGroup', 5, {
-    ...{ groupId, memberId, sessionTimeout: SESSION_MS, rebalanceTimeout: SESSION_MS },
-    ...{ protocolType: 'consumer', groupProtocols: [{ name: 'first', metadata: Buffer.from('any') }] },
+    groupId,
+    memberId,
+    sessionTimeout: SESSION_MS,
+    rebalanceTimeout: SESSION_MS,
+    protocolType: 'consumer',
+    groupProtocols: [{ name: 'first', metadata: Buffer.from('any') }],
   });
 
 export const syncGroup = (
@@ -92,7 +102,9 @@ export const commitOffset = (
   { topic, partition, offset }: { topic: string; partition: number; offset: number },
 ): WireRequest =>
   ofKafkajs('offsetCommit', 5, {
-    ...{ groupId, memberId, groupGenerationId: generationId },
+    groupId,
+    memberId,
+    groupGenerationId: generationId,
     topics: [{ topic, partitions: [{ partition, offset: `${offset}`, metadata: null }] }],
   });
 
