@@ -39,7 +39,8 @@ export function classify(error: unknown, { url, auth, tokens }: RegistryOptions)
         : 'set SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE, or SCHEMA_REGISTRY_OAUTH_TOKEN_URL and what goes with it';
     return new HooklineError('REGISTRY_REFUSED', `${url} answered ${status}`, { cause: error, remedy });
   }
-  if (status === 422 && /in read-only mode/.test(message ?? '')) {
+  // In read-only mode, or in that of a registry that is filled from another.
+  if (status === 422 && /(in read-only|not in read-write) mode/.test(message ?? '')) {
     const remedy = 'set its mode to READWRITE, or register the schemas where it copies them from';
     return new HooklineError('REGISTRY_READ_ONLY', shortened(message), { cause: error, remedy });
   }
