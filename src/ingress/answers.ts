@@ -25,18 +25,31 @@ export function errorAnswer(error: unknown): Answer {
   return { status, body, ...(status === 503 ? { retryAfter: RETRY_AFTER } : {}) };
 }
 
-/** Answers a request. `mustClose`: nothing more is taken on its connection. */
+/**
+ * Answers a request. `mustClose`: nothing more is taken on its connection.
+ * @param discarded a request whose rest is still being discarded: Node closes a connection with the end of its last answer, which a sender
+ *   that is still sending then does not read
+ */
 export function sendAnswer(
   response: ServerResponse,
   { status, body, retryAfter }: Answer,
   mustClose: boolean,
+  discarded?: IncomingMessage,
 ): void {
   const headers = mustClose ? ['connection', 'close'] : [];
   if (retryAfter !== undefined) headers.push('retry-after', retryAfter);
   headers.push('content-type', 'application/json; charset=utf-8');
   headers.push('content-length', String(body.length));
   // All of it is ASCII: as such it is sent without a look at each character.
-  response.writeHead(status, headers).end(body, 'latin1');
+  response.writeHead(status, headers);
+  const isLast = mustClose || !response.shouldKeepAlive;
+  if (!isLast || !discarded || discarded.complete || discarded.destroyed) {
+    response.end(body, 'latin1');
+    return;
+  }
+  response.write(body, 'latin1');
+  const end = () => void response.end();
+  discarded.once('end', end).once('close', end);
 }
 
 export type DiscardOptions = {

@@ -92,7 +92,8 @@ export function createIngressApp(deps: AppDeps): FastifyInstance {
     // A sender that still waits for a go-ahead won't send its body: the connection can't be used again.
     const mustClose = isExpecting(request);
     if (!mustClose) discardRest(request, discarding);
-    sendAnswer(response, errorAnswer(error), mustClose || isEnding(request));
+    const discarded = mustClose || stopping ? undefined : request;
+    sendAnswer(response, errorAnswer(error), mustClose || isEnding(request), discarded);
   };
   // What cannot be a webhook: no connection is kept for it, and little of its body is read.
   const refuseRequest = async ({ request, response }: Exchange, code: ErrorCode) => {

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
 import { exchange, post, sign, startIngressApp } from '../support/ingress-app.ts';
@@ -155,6 +158,30 @@ describe('the webhooks server', () => {
       expect((await post(`${ingress.url}/webhooks/ledger-eu`, body, { 'content-type': type })).status).toBe(
         200,
       );
+    },
+  );
+
+  it.each([
+    ['Connection: close', []],
+    ['Connection: Upgrade', ['Upgrade: h2c']],
+  ])(
+    'a refusal that ends its connection (%s) reaches a sender that sends its whole body before it reads',
+    async (...[connection, others]) => {
+      await using ingress = await startIngressApp({ maxBodyBytes: 1_000 });
+      const socket = connect({ port: ingress.port, host: '127.0.0.1', allowHalfOpen: true });
+      const failures: Error[] = [];
+      socket.on('error', (error) => failures.push(error));
+      socket.write(
+        head('/webhooks/ledger-eu', [...signed(body), connection, ...others, 'Content-Length: 160000']),
+      );
+      for (let sent = 0; sent < 160_000 && !socket.destroyed; sent += 16_000) {
+        socket.write(Buffer.alloc(16_000, ' '));
+        await sleep(5);
+      }
+      expect(failures).toEqual([]);
+      const [answer] = await once(socket, 'data');
+      expect(`${answer}`).toMatch(/^HTTP\/1\.1 413 /);
+      socket.destroy();
     },
   );
 
