@@ -1,4 +1,5 @@
 import type { CommandResult, ResultStatus } from '../../core/command.ts';
+import { recordName } from '../../core/record.ts';
 import { address, type Html, html, type Shown } from '../page/html.ts';
 import { badge, duration, type Mood, table, time } from '../page/parts.ts';
 import type { HeldResult } from '../results/held-results.ts';
@@ -62,13 +63,19 @@ export function resultFacts(result: HeldResult): Html {
     ['requests to the provider', attempts],
     ['sent by', issuedBy],
     ['taken up', time(result.receivedAt)],
-    ['record', html`<code>${result.commandTopic}/${result.commandPartition}/${result.commandOffset}</code>`],
+    ['record', html`<code>${recordName(recordOf(result))}</code>`],
   ];
   const given = facts.filter(([, value]) => value !== null && value !== '');
   return html`<p class="verdict ${MOODS[status] ?? 'quiet'}"><strong>${status}</strong> ${message}</p>
 <dl class="facts">${given.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
 ${listOf('Subscriptions at the provider', result.subscriptions, result.moreSubscriptions)}${listOf('Drift', result.drift, result.moreDrift)}`;
 }
+
+const recordOf = ({ commandTopic, commandPartition, commandOffset }: HeldResult) => ({
+  topic: commandTopic,
+  partition: commandPartition,
+  offset: commandOffset,
+});
 
 function listOf(title: string, rows: readonly object[] | null, more: number): Shown {
   if (!rows || rows.length + more === 0) return null;

@@ -39,3 +39,7 @@ it('says of how many entries of a list it shows the first', () => {
   expect(listing(50, 0)).not.toContain('are shown');
   expect(listing(0, 0)).not.toContain('Subscriptions at the provider');
 });
+
+it('names the record of the command as every other text does', () => {
+  expect(listing(0, 0)).toContain('<dt>record</dt><dd><code>t[0]@3</code></dd>');
+});
