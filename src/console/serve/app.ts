@@ -178,6 +178,8 @@ const isLink = ({ method, headers }: FastifyRequest): boolean =>
 
 /** The address without what would show sensitive fields: that is an entry of the audit trail in the name of who followed the link. */
 function withoutReveal(url: string): string | undefined {
+  // Such as `//`.
+  if (!URL.canParse(url, 'http://localhost')) return '/';
   const { pathname, searchParams } = new URL(url, 'http://localhost');
   if (!searchParams.has('reveal')) return undefined;
   searchParams.delete('reveal');

@@ -101,6 +101,12 @@ it('answers nothing that a page of another website loads, frames or counts in a 
   const linked = (url: string) => from('cross-site', 'navigate', 'document', url);
   expect(await linked('/words?reveal=no&q=a%20b&%72eveal=yes')).toBe('/words?q=a+b');
   expect(await linked('/words/..//evil.example?reveal=yes')).toBe('/');
+  expect([
+    await linked('//'),
+    await linked('//[/words?reveal=yes'),
+    await from('cross-site', 'cors', 'empty', '//'),
+  ]).toEqual(['/', '/', 403]);
+  expect(the.log.lines()).toEqual([]);
   expect(await from('same-origin', 'navigate', 'document', '/words?reveal=yes')).toBe(200);
 });
 
