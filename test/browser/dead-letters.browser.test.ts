@@ -66,6 +66,8 @@ it('a cause leads to its records, a record to its remedy', async () => {
 });
 
 it('a redrive is tried, and its job is there after a reload', async () => {
+  await page.goto('/dead-letters?stage=PARSE');
+  await page.getByRole('link', { name: /^\d+:\d+$/ }).click();
   await page.getByRole('button', { name: 'Dry run' }).click();
   await job().getByText('1 of 1: 1 would be dead-lettered again.').waitFor();
   await page.reload();
