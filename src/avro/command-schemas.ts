@@ -20,18 +20,12 @@ type CommandSchema = {
 };
 
 /**
- * The schemas of SCHEMAS_DIR/commands.
+ * The schemas of SCHEMAS_DIR/commands, compiled, and found by the topic that each file names.
  * @throws HooklineError SCHEMA_INVALID
  */
-export const commandSchemasIn = (dir: string | undefined): CommandSchemas =>
-  readCommandSchemas(readSchemaFiles(dir, 'commands'));
-
-/**
- * Compiles these files of schemas/commands, found by the topic that each names.
- * @throws HooklineError SCHEMA_INVALID
- */
-function readCommandSchemas(files: readonly SchemaFile[]): CommandSchemas {
-  const byTopic = new Map(files.map(readCommandSchema).map((schema) => [schema.topic, schema]));
+export function commandSchemasIn(dir: string | undefined): CommandSchemas {
+  const schemas = readSchemaFiles(dir, 'commands').map(readCommandSchema);
+  const byTopic = new Map(schemas.map((schema) => [schema.topic, schema]));
   const schemaOf = (topic: string) => {
     const schema = byTopic.get(topic);
     if (!schema)

@@ -3,32 +3,12 @@ import { storeResult } from '../../src/control/result.ts';
 import type { CommandResult } from '../../src/core/command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import { leaseOf } from '../../src/core/lease.ts';
+import { listResult } from '../support/list-result.ts';
 
 const lease = leaseOf(new AbortController().signal);
 
 const resultOf = (count: number): CommandResult => ({
-  commandId: 'c-1',
-  type: 'subscription.list',
-  ref: null,
-  status: 'SUCCEEDED',
-  subscriptionId: null,
-  httpStatus: 200,
-  errorCode: null,
-  attempts: 1,
-  issuedBy: null,
-  dryRun: false,
-  receivedAt: 0,
-  finishedAt: 0,
-  commandTopic: 't',
-  commandPartition: 0,
-  commandOffset: 0,
-  message: `${count} listed`,
-  subscriptions: Array.from({ length: count }, (_, n) => ({
-    subscriptionId: `s-${n}`,
-    url: null,
-    events: null,
-    ref: null,
-  })),
+  ...listResult(count),
   drift: Array.from({ length: count }, (_, n) => ({
     ref: null,
     subscriptionId: `s-${n}`,

@@ -1,23 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { type KeySources, refKeys } from '../../src/subscriptions/keyring.ts';
 import type { SubscriptionRecord } from '../../src/subscriptions/subscription-record.ts';
+import { subscriptionRecord } from '../support/subscription-record.ts';
 
 const TTL = 1_000;
 const NOW = 50_000;
 const id = (n: number) => `${n}`.repeat(36);
 const key = (n: number) => `${n}`.repeat(32);
-const record = (more: Partial<SubscriptionRecord> = {}): SubscriptionRecord => ({
-  ref: 'a',
-  state: 'ACTIVE',
-  subscriptionId: id(1),
-  receiverUrl: '',
-  events: [],
-  owner: 'commands',
-  sealedKeys: null,
-  commandId: null,
-  updatedAt: NOW,
-  ...more,
-});
+const record = (more: Partial<SubscriptionRecord> = {}) => subscriptionRecord({ updatedAt: NOW, ...more });
 const dir = (more: Partial<NonNullable<KeySources['dir']>> = {}) => ({
   subscriptionIds: [],
   signingSecrets: [],

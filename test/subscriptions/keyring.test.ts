@@ -2,25 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
 import type { SubscriptionRecord } from '../../src/subscriptions/subscription-record.ts';
+import { subscriptionRecord } from '../support/subscription-record.ts';
 
 const id = (n: number) => `${n}`.repeat(36);
 const KEY = 'k'.repeat(32);
 const NOW = 1_000_000;
-const record = (
-  state: SubscriptionRecord['state'],
-  more: Partial<SubscriptionRecord> = {},
-): SubscriptionRecord => ({
-  ref: 'a',
-  state,
-  subscriptionId: state === 'REQUESTED' ? null : id(1),
-  receiverUrl: '',
-  events: [],
-  owner: 'commands',
-  sealedKeys: null,
-  commandId: null,
-  updatedAt: NOW,
-  ...more,
-});
+const record = (state: SubscriptionRecord['state'], more: Partial<SubscriptionRecord> = {}) =>
+  subscriptionRecord({
+    state,
+    subscriptionId: state === 'REQUESTED' ? null : id(1),
+    updatedAt: NOW,
+    ...more,
+  });
 const retired = { subscriptionId: id(7), signingSecret: id(8), retiredAt: Date.now() };
 const dirOf = (secrets: string[], ids = [id(1)]) => ({
   subscriptionIds: ids,

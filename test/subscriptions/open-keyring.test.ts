@@ -16,23 +16,24 @@ import {
   sealSecrets,
 } from '../../src/subscriptions/subscription-record.ts';
 import { answer, ScriptedTopic } from '../support/scripted-topic.ts';
+import { subscriptionRecord } from '../support/subscription-record.ts';
 import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
 
 const newKeys = () => parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');
 const sealingKeys = newKeys();
 const id = '1'.repeat(36);
-const recordOf = (sealedKeys: Buffer | null): SubscriptionRecord => ({
-  ref: 'a',
-  state: 'ACTIVE',
-  subscriptionId: id,
-  receiverUrl: '',
-  events: [],
-  owner: 'commands',
-  sealedKeys,
-  commandId: null,
-  updatedAt: 0,
-});
+const recordOf = (sealedKeys: Buffer | null) =>
+  subscriptionRecord({ subscriptionId: id, sealedKeys, updatedAt: 0 });
+
+const UNOBSERVED = {
+  secretsRead() {},
+  secretsFaulty() {},
+  sealed() {},
+  unreadable() {},
+  awaited() {},
+  brokenOff() {},
+};
 
 const sealed = sealSecrets(sealingKeys, recordOf(null), { signingSecret: id });
 
@@ -89,14 +90,7 @@ describe('a renewed sealing key', () => {
       clock: systemClock,
       openTopic: () => topic.open(),
       read: async () => ({}),
-      observer: {
-        secretsRead() {},
-        secretsFaulty() {},
-        sealed() {},
-        unreadable() {},
-        awaited() {},
-        brokenOff() {},
-      },
+      observer: UNOBSERVED,
       open: (attempt) => (topicForgets ? attempt() : waits),
       stopping: new AbortController().signal,
       cache: { read: () => [record, { ...recordOf(null), ref: 'another' }], keep() {}, stop() {} },
@@ -293,15 +287,7 @@ async function openScripted(
       if (String(value) === 'readable') return { ...recordOf(sealed) };
       throw new HooklineError('RECORD_UNREADABLE');
     },
-    observer: {
-      secretsRead() {},
-      secretsFaulty() {},
-      sealed() {},
-      unreadable() {},
-      awaited() {},
-      brokenOff() {},
-      ...observed,
-    },
+    observer: { ...UNOBSERVED, ...observed },
     open: (attempt) => attempt(),
     stopping: new AbortController().signal,
   });
@@ -360,14 +346,7 @@ describe('the cache of an earlier process', () => {
       clock: systemClock,
       openTopic: () => topic.open(),
       read: async (value) => ({ ...of(`${value}`) }),
-      observer: {
-        secretsRead() {},
-        secretsFaulty() {},
-        sealed() {},
-        unreadable() {},
-        awaited() {},
-        brokenOff() {},
-      },
+      observer: UNOBSERVED,
       open: (attempt) => attempt(),
       stopping: stopping.signal,
       cache: cachedRecords(observed, systemClock),

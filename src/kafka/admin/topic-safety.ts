@@ -80,15 +80,10 @@ export function assessSafety(
   };
   const needed = Math.max(required, minInsync ?? 0);
   if (replicas !== undefined && replicas < needed) {
-    const isByTopic = replicas >= required;
-    const otherwise = isByTopic
-      ? `, or set ${MIN_INSYNC} to ${required} with kafka-configs`
-      : ', or set MIN_INSYNC_REPLICAS to 1 if one broker is to hold everything';
+    const reason = replicas >= required ? ` (its ${MIN_INSYNC})` : '';
     fault(
-      `its replication factor is ${replicas}, must be at least ${needed}${isByTopic ? ` (its ${MIN_INSYNC})` : ''}`,
-      `give its partitions ${needed} or more replicas with kafka-reassign-partitions${
-        isByTopic || replicas === 1 ? otherwise : ''
-      }`,
+      `its replication factor is ${replicas}, must be at least ${needed}${reason}`,
+      `give its partitions ${needed} or more replicas with kafka-reassign-partitions${otherwise(replicas, required)}`,
     );
   }
   // With too few replicas, these come first: a higher minimum alone would not help.
@@ -115,6 +110,12 @@ export function assessSafety(
   }
   if (unknown !== undefined) warnings.push(`whether it can lose records is not known: ${unknown}`);
   return { faults, remedies: [...new Set(remedies)], warnings, isCertain: unknown === undefined };
+}
+
+/** What else ends it, where there may be no brokers for more replicas. */
+function otherwise(replicas: number, required: number): string {
+  if (replicas >= required) return `, or set ${MIN_INSYNC} to ${required} with kafka-configs`;
+  return replicas === 1 ? ', or set MIN_INSYNC_REPLICAS to 1 if one broker is to hold everything' : '';
 }
 
 async function fewestReplicas(admin: kafkajs.Admin, topics: readonly string[]): Promise<Map<string, number>> {

@@ -91,20 +91,22 @@ export class TopicSafety {
     connects = false,
   ): Promise<void> {
     const { topics, minInsyncReplicas, compacted = [] } = this.#deps;
-    const warnings: string[] = [];
+    /** By what each is told once: another broker may be named each time. */
+    const warnings = new Map<string, string>();
     try {
       if (connects) await admin.connect();
       for (const [topic, reading] of await readSafety(admin, topics)) {
         const isState = compacted.includes(topic);
         const assessment = assessSafety(reading, minInsyncReplicas, { isState });
-        warnings.push(...assessment.warnings.map((text) => `${topic}: ${text}`));
+        for (const warning of assessment.warnings) {
+          const text = `${topic}: ${warning}`;
+          warnings.set(text, text);
+        }
         if (assessment.faults.length > 0) decide(topic, assessment);
         else if (assessment.isCertain) decide(topic, null);
       }
     } catch (error) {
-      // Another broker may be named each time.
-      const told = [...this.#warned].find((text) => text.startsWith(UNKNOWN));
-      warnings.push(told ?? `${UNKNOWN}: ${(error as Error).message}`);
+      warnings.set(UNKNOWN, `${UNKNOWN}: ${(error as Error).message}`);
     }
     if (!this.#isStopped) this.#warn(warnings);
   }
@@ -123,9 +125,9 @@ export class TopicSafety {
     if (isOther && isPending) this.#deps.observer.changed(topic, reasonOf(unsafe));
   }
 
-  #warn(warnings: readonly string[]): void {
-    for (const text of warnings) if (!this.#warned.has(text)) this.#deps.observer.warning(text);
-    this.#warned = new Set(warnings);
+  #warn(warnings: ReadonlyMap<string, string>): void {
+    for (const [key, text] of warnings) if (!this.#warned.has(key)) this.#deps.observer.warning(text);
+    this.#warned = new Set(warnings.keys());
   }
 
   #error(): HooklineError | undefined {

@@ -1,33 +1,12 @@
 import { expect, it } from 'vitest';
 import { resultFacts } from '../../../src/console/commands/show-results.ts';
 import type { HeldResult } from '../../../src/console/results/held-results.ts';
+import { listResult } from '../../support/list-result.ts';
 
 const listing = (held: number, more: number) =>
   String(
     resultFacts({
-      commandId: 'c',
-      type: 'subscription.list',
-      ref: null,
-      status: 'SUCCEEDED',
-      subscriptionId: null,
-      httpStatus: 200,
-      errorCode: null,
-      message: 'listed',
-      attempts: 1,
-      issuedBy: null,
-      dryRun: false,
-      receivedAt: 1,
-      finishedAt: 2,
-      commandTopic: 't',
-      commandPartition: 0,
-      commandOffset: 3,
-      subscriptions: Array.from({ length: held }, (_, n) => ({
-        subscriptionId: `s-${n}`,
-        url: null,
-        events: null,
-        ref: null,
-      })),
-      drift: null,
+      ...listResult(held),
       moreSubscriptions: more,
       moreDrift: 0,
     } satisfies HeldResult),
