@@ -1,4 +1,4 @@
-import { type CommandInput, makeCommand } from '../../cli/commands/make-command.ts';
+import { type CommandInput, makeCommand } from '../../cli/command/make-command.ts';
 import { publishOnce } from '../../cli/shell/send-commands.ts';
 import { COMMAND_TYPES, commandRecord } from '../../core/command.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';

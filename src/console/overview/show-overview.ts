@@ -1,4 +1,4 @@
-import type { KeyRow } from '../../cli/commands/key-rows.ts';
+import type { KeyRow } from '../../cli/keys/key-rows.ts';
 import { type Html, html, type Shown } from '../page/html.ts';
 import type { PlotData } from '../page/page.ts';
 import {

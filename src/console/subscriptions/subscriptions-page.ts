@@ -1,4 +1,4 @@
-import type { KeyRow } from '../../cli/commands/key-rows.ts';
+import type { KeyRow } from '../../cli/keys/key-rows.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address, type Html, html, type Shown } from '../page/html.ts';

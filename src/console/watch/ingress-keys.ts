@@ -1,4 +1,4 @@
-import { type KeyRow, keyRows } from '../../cli/commands/key-rows.ts';
+import { type KeyRow, keyRows } from '../../cli/keys/key-rows.ts';
 import { html, type Shown } from '../page/html.ts';
 import { time } from '../page/parts.ts';
 import type { PodReading } from './read-pod.ts';

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { keyRows } from '../../../src/cli/commands/key-rows.ts';
-import { readIngress } from '../../../src/cli/commands/keys-command.ts';
+import { keyRows } from '../../../src/cli/keys/key-rows.ts';
+import { readIngress } from '../../../src/cli/keys/keys-command.ts';
 import { samplesIn } from '../../../src/monitoring/metric-samples.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createHttp } from '../../../src/runtime/http-client.ts';
