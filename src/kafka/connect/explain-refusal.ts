@@ -53,12 +53,16 @@ function explainUnreached(
   neverAnswered: boolean,
 ): HooklineError {
   const { brokers } = connection;
-  // In one order, however they were tried: what is told once is known by its text.
-  const named = [...new Set(eachError(error).flatMap(addressIn))].sort();
+  const errors = eachError(error);
+  // In one order, however they were tried: what is told once is known by its text. Another one may have failed for another reason.
+  const named = [
+    ...new Set(errors.filter((one) => connectionFaultOf(one) === fault).flatMap(addressIn)),
+  ].sort();
   const isAdvertised = named.length > 0 && !named.some((address) => brokers.includes(address));
   const side = isAdvertised ? { ...BROKERS, address: 'advertised.listeners of the brokers' } : BROKERS;
   const explanation = explainFault(fault, side, connection.tls?.().validity?.notAfter);
-  const isOneOf = named.length === 0 && brokers.length > 1 && !neverAnswered;
+  const mayBeAll = neverAnswered && errors.flatMap(addressIn).length === 0;
+  const isOneOf = named.length === 0 && brokers.length > 1 && !mayBeAll;
   const at = (named.length > 0 ? named : brokers).join(', ');
   const address = `${isOneOf ? 'at least one of ' : ''}${at}${isAdvertised ? ', which the brokers advertise' : ''}`;
   return explained('KAFKA_UNAVAILABLE', explanation, address, error);

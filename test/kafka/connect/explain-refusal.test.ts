@@ -50,6 +50,14 @@ describe('of several brokers the one that an error names', () => {
     });
   });
 
+  it('is not named for what is the matter with another one', () => {
+    const others = new Error('Broker requires TLS.');
+    const error = new AggregateError([others, refused('kafka-2:9092').platformatic]);
+    expect(explainRefusal(error, connection, { neverAnswered: true })).toMatchObject({
+      message: expect.stringContaining('(at least one of kafka-1:9092, kafka-2:9092: TLS is spoken there'),
+    });
+  });
+
   it('is named with the others that do not answer either', () => {
     const errors = brokers.toReversed().map((broker) => refused(broker).platformatic);
     const error = explainRefusal(new AggregateError(errors), connection, { neverAnswered: true });
