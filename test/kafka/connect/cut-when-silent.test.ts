@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
 import { cutWhenSilent } from '../../../src/kafka/connect/cut-when-silent.ts';
+import { connectionFaultOf } from '../../../src/runtime/connection-fault.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 
 type Answer = (...answer: unknown[]) => void;
@@ -11,8 +12,10 @@ function watched() {
   const socket = Object.assign(new EventEmitter(), {
     bytesRead: 0,
     destroyed: false,
-    destroy() {
+    error: undefined as unknown,
+    destroy(error?: Error) {
       socket.destroyed = true;
+      socket.error = error;
     },
   });
   const connection = { socket, send: (...request: unknown[]) => void waiting.push(request.at(-1) as Answer) };
@@ -33,6 +36,8 @@ it('a connection is cut when nothing came for so long while an answer is awaited
   expect(socket.destroyed).toBe(false);
   await time.advance(1);
   expect(socket.destroyed).toBe(true);
+  // Told as a broker that closes the connection, it would be taken for one that demands TLS or SASL.
+  expect(connectionFaultOf(socket.error)).toBe('no-answer');
 });
 
 it('it is not cut while an answer comes, however long that takes, and is when it stops in the middle', async () => {
