@@ -9,7 +9,7 @@ import { misspelt } from '../config/misspelt.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { newId } from '../crypto/ids.ts';
 import { observeOpenCount } from '../dead-letters/observe-open-count.ts';
-import { watchLag } from '../kafka/admin/consumer-lag.ts';
+import { unreadGaps, watchLag } from '../kafka/admin/consumer-lag.ts';
 import { foreignMember } from '../kafka/admin/group-members.ts';
 import { awaitTopics } from '../kafka/admin/watch-safety.ts';
 import { readInGroup } from '../kafka/consume/group-reader.ts';
@@ -84,12 +84,12 @@ async function start(components: Components): Promise<void> {
   const control = add('control', openControl({ ...opened, config, sealingKeys, dirSecrets, observe, clock }));
 
   const group = { kafka, openTopic, groupId, topics, sessionTimeoutMs, clock };
+  await unreadGaps(group, components.stopping).then(observe.unreadGaps, () => {});
   const reading = { ...group, ...control, ...observe.reader, onFatal: fail };
   const commands = add('commands', await gate.pass('the commands', () => readInGroup(reading)));
   probes.readyWhen('commands', () => commands.trouble());
   probes.aliveWhen('consumer', () => observe.silence(commands.silentFor()));
   add('lag', watchLag({ ...group, ...observe.lag }));
-
   for (const overlap of overlapsOf(config.commandTopics)) observe.overlap(overlap);
   foreignMember(kafka, groupId, topics).then(observe.foreignMember, () => {});
   logger.info({ topics }, 'reading commands');

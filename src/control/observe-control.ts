@@ -2,6 +2,7 @@ import { COMMAND_TYPES, type CommandResult } from '../core/command.ts';
 import { hasCode } from '../core/errors.ts';
 import type { IncomingRecord, Position } from '../core/record.ts';
 import { deadLetterMetrics } from '../delivery/dead-letter/dead-letter-headers.ts';
+import type { UnreadGap } from '../kafka/admin/consumer-lag.ts';
 import type { ProcessContext } from '../runtime/process-shell.ts';
 import { SUBSCRIPTION_STATES, type SubscriptionRecord } from '../subscriptions/subscription-record.ts';
 import { controlMetrics } from './control-metrics.ts';
@@ -14,6 +15,13 @@ const MAX_SILENCE_MS = 120_000;
 const REFUSED = 'commands are not read: the brokers refuse the credentials or a right, trying again';
 const NOT_READ =
   'commands are not read, trying again; if a topic is missing (hookline topics plan), no other one is read either';
+
+const DELETED_UNREAD =
+  'the commands of these offsets were deleted before they were read, by the retention of the topic or by hand: they get no result, have their senders send them again';
+const UNREAD_UNKNOWN =
+  'commands up to this offset were deleted, and the brokers do not know whether they were read: have their senders send again what has no result';
+const END_LOST =
+  'the command topic ends before what was read of it: it has lost records at its end, or is another one of the same name. This partition is read from its beginning; have senders send again what has no result';
 
 type Observed = Pick<ProcessContext, 'logger' | 'metrics' | 'clock'>;
 
@@ -62,6 +70,15 @@ export function observeControl({ logger, metrics, clock }: Observed) {
       logger.error(
         `CONTROL_GROUP_ID: ${why}: if it is of another installation, give each a group of its own`,
       ),
+    /** At the start: what no process of the group will read. */
+    unreadGaps(gaps: readonly UnreadGap[]) {
+      for (const { topic, partition, from, to } of gaps) {
+        const at = { topic, partition };
+        if (from === null) logger.warn({ ...at, to: to - 1 }, UNREAD_UNKNOWN);
+        else if (from < to) logger.error({ ...at, from, to: to - 1 }, DELETED_UNREAD);
+        else logger.error({ ...at, from, end: to }, END_LOST);
+      }
+    },
     overlap: (topics: string) =>
       logger.warn(
         `COMMAND_TOPICS: ${topics} share refs, and the first creator owns: make the patterns distinct`,

@@ -62,3 +62,27 @@ it('is not ready while the brokers refuse to have a topic of its own read or wri
   await clock.advance(1);
   expect(refused()).toBeNull();
 });
+
+it('tells at its start which commands nobody will read, or that this is not known', () => {
+  const log = capturedLog();
+  const { unreadGaps } = observeControl({
+    logger: log.logger,
+    metrics: createMetrics({ ofNode: false }),
+    clock: manualClock(),
+  });
+  unreadGaps([
+    { topic: 't', partition: 0, from: 1, to: 3 },
+    { topic: 't', partition: 1, from: null, to: 3 },
+    { topic: 't', partition: 2, from: 7, to: 5 },
+  ]);
+  expect(log.lines()).toEqual([
+    expect.objectContaining({
+      partition: 0,
+      from: 1,
+      to: 2,
+      msg: expect.stringMatching(/^the commands of these offsets were deleted/),
+    }),
+    expect.objectContaining({ partition: 1, to: 2, msg: expect.stringContaining('do not know whether') }),
+    expect.objectContaining({ partition: 2, from: 7, end: 5, msg: expect.stringContaining('ends before') }),
+  ]);
+});
