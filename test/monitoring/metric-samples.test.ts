@@ -20,7 +20,7 @@ it('reads a scrape: names, labels, values; comments are ignored', () => {
 
 it('takes no time that grows with the square of a label that does not end', () => {
   const began = performance.now();
-  expect(samplesIn(`a{${'b'.repeat(32 * 1024)}} 1`)).toEqual([{ name: 'a', labels: {}, value: 1 }]);
+  expect(samplesIn(`a{${'b'.repeat(128 * 1024)}} 1`)).toEqual([{ name: 'a', labels: {}, value: 1 }]);
   expect(performance.now() - began).toBeLessThan(2_000);
 });
 
