@@ -97,12 +97,13 @@ export class BodyArena {
     const fits = ({ start, end }: Range) => end - start >= bytes;
     const range = passed === undefined ? this.#free.find(fits) : this.#free.findLast(fits);
     if (!range) return null;
+    // Before anything is counted: it throws where the machine does not give so much.
+    this.#memory ??= new SharedArrayBuffer(this.#bytes);
     const start = passed === undefined ? range.start : range.end - bytes;
     if (passed === undefined) range.start += bytes;
     else range.end -= bytes;
     this.#free = this.#free.filter((one) => one.start < one.end);
     this.#taken.add(bytes);
-    this.#memory ??= new SharedArrayBuffer(this.#bytes);
     return Buffer.from(this.#memory, start, bytes);
   }
 }

@@ -87,6 +87,13 @@ describe('the memory for large bodies', () => {
     expect(placeOf(await arena.acquire(100))).toEqual([0, 100]);
   });
 
+  it('counts nothing of a piece for which the machine gives no memory', () => {
+    const arena = new BodyArena(Number.MAX_SAFE_INTEGER, systemClock);
+    const acquireAll = () => void arena.acquire(Number.MAX_SAFE_INTEGER);
+    expect(acquireAll).toThrow(RangeError);
+    expect(acquireAll).toThrow(RangeError);
+  });
+
   it('is memory that threads share', async () => {
     expect((await new BodyArena(10, systemClock).acquire(5)).buffer).toBeInstanceOf(SharedArrayBuffer);
   });
