@@ -29,6 +29,8 @@ import { bodyStoreSettings, checkBodyStoreSettings } from '../object-store/setti
 import { minBudget } from './body/memory-shares.ts';
 
 const MIB = 1024 * 1024;
+/** Far above what a machine has, and below what V8 can map in one piece: see BodyArena. */
+const MAX_BUDGET_BYTES = 1024 ** 4;
 
 export const ingressSettings = {
   host: text('INGRESS_HOST', { about: 'address on which webhooks are received', fallback: '0.0.0.0' }),
@@ -57,6 +59,7 @@ export const ingressSettings = {
       'memory for bodies in progress, including everything that is made from them; the process needs up to 320 MiB more',
     fallback: String(864 * MIB),
     min: 1,
+    max: MAX_BUDGET_BYTES,
   }),
   admissionWaitMs: milliseconds('ADMISSION_WAIT_MS', {
     about: 'longest time that a body waits unread for memory before it is answered 503',

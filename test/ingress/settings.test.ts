@@ -15,6 +15,13 @@ it('refuses to accept webhooks for as long as a stop may take: requests in progr
   );
 });
 
+it('refuses a memory budget that no machine has: the first large webhook would fail', () => {
+  expect(load({ MEMORY_BUDGET_BYTES: String(1024 ** 4) }).ingress.memoryBudgetBytes).toBe(1024 ** 4);
+  expect(() => load({ MEMORY_BUDGET_BYTES: '9007199254740991' })).toThrow(
+    'MEMORY_BUDGET_BYTES is "9007199254740991": give a whole number from 1 to 1099511627776.',
+  );
+});
+
 it('names a misspelt variable beside the fault of the one that was meant', () => {
   const misspelt = { KAFKA_BROKERS: undefined, KAFKA_BROKER: '127.0.0.1:9092' };
   expect(() => load(misspelt)).toThrow(
