@@ -64,8 +64,13 @@ function checkMatch(context: OperationContext): void {
   if (command.ifMatch === null || hasBegun(context)) return;
   const record = subscriptions.get(command.ref);
   if (!record && command.type === 'subscription.delete') return;
-  if (record?.commandId !== command.ifMatch)
-    throw new HooklineError('PRECONDITION_FAILED', record?.commandId ?? 'it is forgotten');
+  if (!record)
+    throw new HooklineError(
+      'PRECONDITION_FAILED',
+      'the ref has no subscription: none was created, or it is forgotten after its deletion',
+    );
+  if (record.commandId !== command.ifMatch)
+    throw new HooklineError('PRECONDITION_FAILED', record.commandId ?? undefined);
 }
 
 /** Nobody owns a ref whose subscription was deleted so long ago that its keys are no longer live. */

@@ -30,7 +30,7 @@ export const COMMAND_ERRORS = {
     status: null,
     retryable: false,
     result: 'REJECTED',
-    text: 'another command than the one in ifMatch has changed the ref since',
+    text: 'ifMatch does not name the command that changed the ref last',
   },
   UNKNOWN_REF: {
     status: null,

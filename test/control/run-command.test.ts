@@ -286,6 +286,14 @@ describe('a command', () => {
     expect(await harness.run(create('a'))).toMatchObject({ status: 'REJECTED' });
   });
 
+  it('with ifMatch for a ref that was never created is told that there is no subscription', async () => {
+    await using harness = await openControlHarness();
+    expect(await harness.run(create('a', { ifMatch: 'c-9' }))).toMatchObject({
+      errorCode: 'PRECONDITION_FAILED',
+      message: expect.stringContaining('the ref has no subscription'),
+    });
+  });
+
   it('that is incomplete and has the id of another one is a dead-letter record, and a DUPLICATE', async () => {
     await using harness = await openControlHarness();
     await harness.run({ commandId: 'c-1', ...create('a') });
