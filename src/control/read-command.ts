@@ -164,8 +164,11 @@ export function parseCommand(fields: Fields): Command {
     ),
     type,
     ref: check(asRef(fields.ref, type), 'ref must match ^[a-z0-9][a-z0-9-]{0,62}$'),
-    events: check(asTexts(fields.events), 'events must be a list of texts'),
-    executionIds: check(asTexts(fields.executionIds), 'executionIds must be a list of texts'),
+    events: check(asTexts(fields.events), 'events must be a list of texts, none of them empty'),
+    executionIds: check(
+      asTexts(fields.executionIds),
+      'executionIds must be a list of texts, none of them empty',
+    ),
     extra: check(asObject(fields.extra), `extra must be a JSON object of at most ${MAX_DEPTH} levels`),
     issuedBy: check(asText(fields.issuedBy), 'issuedBy must be a text'),
     expiresAt: check(

@@ -122,6 +122,8 @@ describe('a command', () => {
       },
       ['executionIds has 1001 entries, at most 1000 are taken: send several commands'],
     ],
+    [{ ...base, events: ['payment-status', ''] }, ['events must be a list of texts, none of them empty']],
+    [{ ...base, executionIds: [''] }, ['executionIds must be a list of texts, none of them empty']],
     [{ commandId: 'c', type: 'subscription.pause' }, ['type must be one of']],
     [{}, ['type must be', 'commandId must be']],
   ])('%j has each of its faults said once', (fields, said) => {
