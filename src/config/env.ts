@@ -220,8 +220,11 @@ function parseUrl(value: string): string {
   if (!isAddress) {
     throw new Fault(`is ${quote(value.replace(/[?#].*/s, '?…'))}: give an http or https address.`);
   }
-  if (parsed.search || parsed.hash) {
-    throw new Fault('has a query: give an address without one, as paths are put behind it.');
+  // In the text: what is parsed does not show an empty one.
+  const [mark] = /[?#]/.exec(value) ?? [];
+  if (mark !== undefined) {
+    const part = mark === '?' ? 'query' : 'fragment';
+    throw new Fault(`has a ${part}: give an address without one, as paths are put behind it.`);
   }
   return value.replace(/^https?:/i, (scheme) => scheme.toLowerCase()).replace(/\/+$/, '');
 }
