@@ -53,7 +53,8 @@ export function classify(error: unknown, { url, auth, tokens }: RegistryOptions)
     const remedy =
       'see that a registry runs behind that address, and that SCHEMA_REGISTRY_URL has the path of its Confluent API';
     const answer = isUnknownPath ? `${url} answered 404` : url;
-    return new HooklineError('REGISTRY_UNAVAILABLE', `${answer}: ${NO_REGISTRY}`, { cause: error, remedy });
+    const finding = why?.startsWith(NO_REGISTRY) ? why : NO_REGISTRY;
+    return new HooklineError('REGISTRY_UNAVAILABLE', `${answer}: ${finding}`, { cause: error, remedy });
   }
   if (!fault) return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${why}`, { cause: error });
   const { finding, remedy } = explainFault(fault, REGISTRY);
@@ -64,7 +65,7 @@ export function classify(error: unknown, { url, auth, tokens }: RegistryOptions)
 const isOfSomethingElse = ({ name }: Error, why = ''): boolean =>
   name === 'SyntaxError' ||
   name === 'TypeError' ||
-  why === NO_REGISTRY ||
+  why.startsWith(NO_REGISTRY) ||
   /^(Error, status \d+: )?\s*<(!doctype|html|\?xml)\b/i.test(why);
 
 /** Whoever waits for the registry waits for its tokens as well: nothing that needs a schema is unreadable for lack of one. */

@@ -80,8 +80,12 @@ function bound(request: ClientRequest, { timeoutMs, maxBytes }: AnswerLimits): v
     answer.prependOnceListener('end', () => {
       const body = Buffer.concat(chunks);
       if (answer.statusCode === 404 && !isOfRegistry(body)) answer.statusCode = NO_REGISTRY_STATUS;
+      const { statusCode = 0 } = answer;
+      // The client follows no redirect, and takes it for an answer.
+      if (statusCode >= 300 && statusCode < 400)
+        request.emit('error', new Error(`${NO_REGISTRY}: it redirects to another address (${statusCode})`));
       // The client looks for a message in what an answer holds: in null it throws where nobody catches it, which ends the process.
-      if (body.toString().trim() === 'null') request.emit('error', new Error(NO_REGISTRY));
+      else if (body.toString().trim() === 'null') request.emit('error', new Error(NO_REGISTRY));
     });
     // Nobody else listens: without this, the client would not hear that an answer is cut off.
     answer.once('error', (error) => request.emit('error', error));

@@ -175,6 +175,30 @@ describe('the registry', () => {
     }
   });
 
+  it.each([
+    [301, ''],
+    [302, '<html><title>302 Found</title></html>'],
+    [307, '{"message":"Temporary Redirect"}'],
+  ])('that answers %i is told as a redirect, with the variable to check', async (status, body) => {
+    await using server = await serve((_request, response) =>
+      response.writeHead(status, { location: 'https://login.example/' }).end(body),
+    );
+    const registry = registryAt(server.url);
+    const asks = [
+      () => registry.idOf('s', '{}'),
+      () => registry.writerType(7),
+      () => registry.versions('s'),
+      () => registry.subjects(),
+      () => registry.register('s', '{"type":"record","name":"R","fields":[]}'),
+    ];
+    for (const ask of asks) {
+      const failure = await ask().catch((error: Error) => error);
+      expect(describeError(failure)).toContain(
+        `(${server.url}: what answers is no schema registry: it redirects to another address (${status})): see that`,
+      );
+    }
+  });
+
   it.each([404, 500])('that answers %i with null is unavailable, and ends no process', async (status) => {
     await using server = await serve(answering(status, null));
     const registry = registryAt(server.url);
