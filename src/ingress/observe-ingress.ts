@@ -80,7 +80,8 @@ export function createIngressObserver(parts: {
 /** Names a fault of ours by its kind and line, as its message may hold what an unauthenticated sender sent. */
 function lineOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
-  const [, line = ''] = /\n\s+at ([^\n]*)/.exec(error.stack ?? '') ?? [];
+  // Over no line end: of a run of empty lines it would try each as the first one.
+  const [, line = ''] = /\n[^\S\n]+at ([^\n]*)/.exec(error.stack ?? '') ?? [];
   return `${error.name} ${line}`;
 }
 

@@ -129,6 +129,16 @@ describe('the log of refusals', () => {
     await observer.stop();
   });
 
+  it('names the line of a fault whose message has any number of empty lines', async () => {
+    const { log, observer } = observed();
+    // Trying each of them as the first one would take minutes.
+    observer.refused(new TypeError(`${'\n'.repeat(400_000)}x`), 'ledger-eu', 0.1);
+    await observer.stop();
+    expect(log.lines()).toMatchObject([
+      { where: expect.stringMatching(/^TypeError .*observe-ingress\.test/) },
+    ]);
+  });
+
   it('keeps neither a long ref nor a byte of what could not be parsed', async () => {
     const { log, observer } = observed();
     await using ingress = await startIngressApp({ observer });
