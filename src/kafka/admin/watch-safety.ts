@@ -91,7 +91,7 @@ export class TopicSafety {
     connects = false,
   ): Promise<void> {
     const { topics, minInsyncReplicas, compacted = [] } = this.#deps;
-    /** By what each is told once: another broker may be named each time. */
+    /** By what each is told once: of one cause, another broker may be named each time. */
     const warnings = new Map<string, string>();
     try {
       if (connects) await admin.connect();
@@ -106,7 +106,8 @@ export class TopicSafety {
         else if (assessment.isCertain) decide(topic, null);
       }
     } catch (error) {
-      warnings.set(UNKNOWN, `${UNKNOWN}: ${(error as Error).message}`);
+      const cause = error instanceof HooklineError ? error.code : '';
+      warnings.set(`${UNKNOWN} ${cause}`, `${UNKNOWN}: ${(error as Error).message}`);
     }
     if (!this.#isStopped) this.#warn(warnings);
   }

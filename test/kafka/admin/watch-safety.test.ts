@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { HooklineError } from '../../../src/core/errors.ts';
 import { TopicSafety } from '../../../src/kafka/admin/watch-safety.ts';
 import type { KafkaClient } from '../../../src/kafka/connect/kafkajs-client.ts';
 import { until } from '../../support/until.ts';
@@ -100,6 +101,20 @@ describe('while the process runs', () => {
     const { reported, watchUntil } = scripted(new Error('a: no answer'), new Error('b: no answer'), gone());
     await watchUntil(5);
     expect(reported).toEqual(['whether topics can lose records is not known: a: no answer']);
+  });
+
+  it('brokers that cannot be asked are a warning again where the cause is another one', async () => {
+    const unavailable = new HooklineError('KAFKA_UNAVAILABLE', 'a');
+    const refused = new HooklineError('KAFKA_REFUSED', 'a');
+    const { reported, watchUntil } = scripted(
+      unavailable,
+      new HooklineError('KAFKA_UNAVAILABLE', 'b'),
+      refused,
+    );
+    await watchUntil(5);
+    expect(reported).toEqual(
+      [unavailable, refused].map(({ message }) => `whether topics can lose records is not known: ${message}`),
+    );
   });
 
   it('unknown values keep the verdict, and are reported once', async () => {
