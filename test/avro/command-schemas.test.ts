@@ -27,7 +27,7 @@ it('a folder in which no file is for one of the topics is refused, and the topic
 
 it.each([
   ['names no topic', { type: 'record', name: 'CommandResult', fields: [] }, 'names no topic'],
-  ['is no Avro schema', { type: 'record', topic: 'command-results' }, 'commands/command-result.avsc'],
+  ['is no Avro schema', { type: 'record', topic: 'command-results' }, 'non-array record fields'],
 ])('a file that %s is refused, and named', (_, schema, fault) => {
   writeFileSync(resultFile(), JSON.stringify(schema));
   expect(() => commandSchemasIn(dir)).toThrow(fault);
