@@ -1,24 +1,14 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { SubscriptionRecord } from '../../src/subscriptions/subscription-record.ts';
 import { signingSecret, subscriptionId } from '../support/delivery-parts.ts';
 import { post, sign, startIngressApp } from '../support/ingress-app.ts';
 import { signatureOf } from '../support/sign.ts';
+import { subscriptionRecord } from '../support/subscription-record.ts';
 import { until } from '../support/until.ts';
 
 const body = '{"type":"payment-status"}';
-const requested: SubscriptionRecord = {
-  ref: 'new-one',
-  state: 'REQUESTED',
-  subscriptionId: null,
-  receiverUrl: 'https://hooks.example/webhooks/new-one',
-  events: [],
-  owner: 'payments.commands',
-  sealedKeys: null,
-  commandId: null,
-  updatedAt: 0,
-};
+const requested = subscriptionRecord({ ref: 'new-one', state: 'REQUESTED', subscriptionId: null });
 
 describe('a webhook for a subscription that is being created', () => {
   it('waits for the key, and is then judged by it', async () => {

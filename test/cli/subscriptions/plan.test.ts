@@ -5,6 +5,7 @@ import { showPlan } from '../../../src/cli/subscriptions/show-plan.ts';
 import type { ListedDrift } from '../../../src/core/command.ts';
 import { DEFAULT_DIALECT } from '../../../src/provider/dialect.ts';
 import { replacedText, type SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
+import { subscriptionRecord } from '../../support/subscription-record.ts';
 
 const TOPIC = 'payments.commands';
 
@@ -17,18 +18,16 @@ const wanted = (ref: string, more: Partial<WantedSubscription> = {}): WantedSubs
   ...more,
 });
 
-const record = (ref: string, more: Partial<SubscriptionRecord> = {}): SubscriptionRecord => ({
-  ref,
-  state: 'ACTIVE',
-  subscriptionId: `id-${ref}`,
-  receiverUrl: `https://x/${ref}`,
-  events: ['payment-status'],
-  owner: TOPIC,
-  sealedKeys: null,
-  commandId: `c-${ref}`,
-  updatedAt: 0,
-  ...more,
-});
+const record = (ref: string, more: Partial<SubscriptionRecord> = {}) =>
+  subscriptionRecord({
+    ref,
+    subscriptionId: `id-${ref}`,
+    receiverUrl: `https://x/${ref}`,
+    events: ['payment-status'],
+    owner: TOPIC,
+    commandId: `c-${ref}`,
+    ...more,
+  });
 
 const NOTE = '{"url":"https://older.example","note":1}';
 

@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { carriedSecrets } from '../../../src/control/operations/sealed-keys.ts';
-import {
-  type RetiredSecrets,
-  type SubscriptionRecord,
-  sealSecrets,
-} from '../../../src/subscriptions/subscription-record.ts';
+import { type RetiredSecrets, sealSecrets } from '../../../src/subscriptions/subscription-record.ts';
 import { create, openControlHarness } from '../../support/control-harness.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { sealingKeysOf } from '../../support/spool-scene.ts';
+import { subscriptionRecord } from '../../support/subscription-record.ts';
 
 const LIVE_MS = 1_000;
 const KEPT_MS = 10_000;
@@ -16,17 +13,7 @@ const clock = manualClock();
 const retired = { liveMs: LIVE_MS, keptMs: KEPT_MS };
 
 function carriedOver(previous: readonly RetiredSecrets[], own: { signingSecret?: string } = {}) {
-  const record: SubscriptionRecord = {
-    ref: 'a',
-    state: 'ACTIVE',
-    subscriptionId: 'id',
-    receiverUrl: '',
-    events: [],
-    owner: 'commands',
-    sealedKeys: null,
-    commandId: 'c',
-    updatedAt: clock.wall(),
-  };
+  const record = subscriptionRecord({ subscriptionId: 'id', updatedAt: clock.wall() });
   const secrets = { encryptionKey: 'k', ...own, previous };
   const sealed = { ...record, sealedKeys: sealSecrets(sealingKeys, record, secrets) };
   return carriedSecrets({ sealingKeys, clock, retired }, sealed).previous ?? [];
