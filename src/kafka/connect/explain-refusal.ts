@@ -58,7 +58,9 @@ function explainUnreached(
   const named = [
     ...new Set(errors.filter((one) => connectionFaultOf(one) === fault).flatMap(addressIn)),
   ].sort();
-  const isAdvertised = named.length > 0 && !named.some((address) => brokers.includes(address));
+  // Host names have no case.
+  const given = new Set(brokers.map((broker) => broker.toLowerCase()));
+  const isAdvertised = named.length > 0 && !named.some((address) => given.has(address.toLowerCase()));
   const side = isAdvertised ? { ...BROKERS, address: 'advertised.listeners of the brokers' } : BROKERS;
   const explanation = explainFault(fault, side, connection.tls?.().validity?.notAfter);
   const mayBeAll = neverAnswered && errors.flatMap(addressIn).length === 0;

@@ -31,6 +31,14 @@ describe('of several brokers the one that an error names', () => {
     });
   });
 
+  it('is one of KAFKA_BROKERS in whatever case its name is written there', () => {
+    const upper = { ...connection, brokers: ['Kafka-1:9092', 'Kafka-2:9092'] };
+    const { kafkajs } = refused('kafka-2:9092');
+    expect(explainRefusal(kafkajs, upper, { neverAnswered: false })).toMatchObject({
+      remedy: 'see that it runs, and correct KAFKA_BROKERS',
+    });
+  });
+
   it.each(Object.entries(refused('10.0.0.7:19092')))(
     'is not sought in KAFKA_BROKERS where they advertise another address (%s)',
     (_, error) => {
