@@ -4,9 +4,18 @@ import { forbidden, type OpenTopic } from './topic-fetcher.ts';
 
 type Read = { readonly groupId: string; readonly topics: readonly string[] };
 
-/** kafkajs tells neither of which topic nor of which group a right is missing. Any other error is given back as it is. */
+/**
+ * kafkajs tells neither of which topic nor of which group a right is missing, nor which group no broker keeps. Any other error is
+ * given back as it is.
+ */
 export function explainDenied(error: unknown, { groupId, topics }: Read): unknown {
   if (error instanceof HooklineError) return error;
+  if (isGroupNotReady(error)) {
+    const remedy =
+      'this is usual for seconds after brokers have started; else see that their topic __consumer_offsets has leaders, and that offsets.topic.replication.factor is not above the number of brokers';
+    const detail = `none of them is ready to coordinate the consumer group ${groupId}`;
+    return new HooklineError('KAFKA_UNAVAILABLE', detail, { remedy, cause: error });
+  }
   if (isDenied(error, 'TOPIC_AUTHORIZATION_FAILED')) return forbidden(topics.join(' or '), error);
   if (!isDenied(error, 'GROUP_AUTHORIZATION_FAILED')) return error;
   return new HooklineError('KAFKA_REFUSED', `the consumer group ${groupId}: this user may not use it`, {
@@ -14,6 +23,13 @@ export function explainDenied(error: unknown, { groupId, topics }: Read): unknow
     cause: error,
   });
 }
+
+/** What brokers answer that have just started, or have just lost the one that kept the group: by Kafka's names, and kafkajs'. */
+const NOT_READY =
+  /^(GROUP_LOAD_IN_PROGRESS|GROUP_COORDINATOR_NOT_AVAILABLE|NOT_COORDINATOR_FOR_GROUP|KafkaJSGroupCoordinatorNotFound)$/;
+
+export const isGroupNotReady = (error: unknown): boolean =>
+  eachError(error).some((one) => NOT_READY.test((one as { type?: string }).type ?? one.name));
 
 export const isTopicDenied = (error: unknown): boolean => isDenied(error, 'TOPIC_AUTHORIZATION_FAILED');
 

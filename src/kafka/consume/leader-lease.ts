@@ -3,6 +3,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { GroupConsumer } from './consumer.ts';
+import { explainDenied, isGroupNotReady } from './denied-rights.ts';
 import { GroupLease, LEASE_CHECK_MS } from './group-lease.ts';
 
 /**
@@ -28,26 +29,25 @@ const LEAVE_MS = 2_000;
 /** How long brokers may take that have just started, or have just lost the one that kept the group. */
 const READY_WITHIN_MS = 20_000;
 const AGAIN: Backoff = { firstMs: 500, factor: 1, maxMs: 500 };
-/** What brokers answer meanwhile, by Kafka's names. */
-const NOT_READY = /GROUP_LOAD_IN_PROGRESS|GROUP_COORDINATOR_NOT_AVAILABLE|NOT_COORDINATOR_FOR_GROUP/;
 
 /**
  * Acquires a lease that the brokers keep: the leader of a consumer group holds it. A group has one leader at a time, who
  * stays it while others join, and another can become it when he has left or was not heard of for 10 seconds: so a crash
  * needs no tidying up. (Kafka Connect and Schema Registry elect their leaders the same way.)
  * @returns the address of the process that holds it, where it is not this one
+ * @throws HooklineError KAFKA_UNAVAILABLE where no broker keeps the group, KAFKA_REFUSED where this user may not use it; the client's error
  */
 export async function acquireLeaderLease(
   deps: LeaderLeaseDeps,
 ): Promise<HeldLease | { readonly holder: string }> {
-  const { signal, clock } = deps;
+  const { signal, clock, groupId, topic } = deps;
   const giveUpAt = clock.now() + READY_WITHIN_MS;
   return retry(() => join(deps), {
     backoff: AGAIN,
     signal,
     clock,
-    again: (error) => isNotReady(error) && clock.now() <= giveUpAt,
-  });
+    again: (error) => isGroupNotReady(error) && clock.now() <= giveUpAt,
+  }).catch((error) => Promise.reject(explainDenied(error, { groupId, topics: [topic] })));
 }
 
 async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {
@@ -104,7 +104,3 @@ async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {
     throw error;
   }
 }
-
-const isNotReady = (error: unknown): boolean =>
-  error instanceof Error &&
-  (('type' in error && NOT_READY.test(String(error.type))) || isNotReady(error.cause));

@@ -71,6 +71,25 @@ describe('a lease that the leader of a group holds', () => {
     expect(consumers()).toBe(3);
   });
 
+  it('is given up after twenty seconds in which no broker keeps its group, with the remedy', async () => {
+    // As kafkajs tells of brokers that have no coordinator, without a type.
+    const fault = Object.assign(new Error('Failed to find group coordinator'), {
+      name: 'KafkaJSGroupCoordinatorNotFound',
+    });
+    const { kafka, consumers } = scriptedClient(Array.from({ length: 10 }, () => fault));
+    let at = 0;
+    const sleep = async () => {
+      at += 10_000;
+    };
+    const by = { ...clock, now: () => at, sleep };
+    await expect(acquire(kafka, signal, by)).rejects.toMatchObject({
+      code: 'KAFKA_UNAVAILABLE',
+      message: expect.stringContaining('(none of them is ready to coordinate the consumer group g)'),
+      remedy: expect.stringContaining('__consumer_offsets'),
+    });
+    expect(consumers()).toBeGreaterThan(1);
+  });
+
   it('is given up after two seconds where the brokers are not told of it', async () => {
     const { kafka } = scriptedClient([]);
     const { consumer } = kafka;
@@ -168,7 +187,7 @@ describe('a lease that the leader of a group holds', () => {
   it('fails with what the brokers refuse it for, and with nothing else', async () => {
     const refused = Object.assign(new Error('Not authorized'), { type: 'GROUP_AUTHORIZATION_FAILED' });
     const { kafka, consumers } = scriptedClient([refused]);
-    await expect(acquire(kafka)).rejects.toBe(refused);
+    await expect(acquire(kafka)).rejects.toMatchObject({ code: 'KAFKA_REFUSED', cause: refused });
     expect(consumers()).toBe(1);
   });
 });
