@@ -15,6 +15,7 @@ const MAX_SILENCE_MS = 120_000;
 const REFUSED = 'commands are not read: the brokers refuse the credentials or a right, trying again';
 const NOT_READ =
   'commands are not read, trying again; if a topic is missing (hookline topics plan), no other one is read either';
+const NOT_READY = 'commands are not read yet, trying again';
 
 const DELETED_UNREAD =
   'the commands of these offsets were deleted before they were read, by the retention of the topic or by hand: they get no result, have their senders send them again';
@@ -89,7 +90,11 @@ export function observeControl({ logger, metrics, clock }: Observed) {
           { err, topic, partition, offset: String(offset) },
           'command could not be finished, it is tried again',
         ),
-      onInterrupted: (err: Error) => logger.warn({ err }, NOT_READ),
+      onInterrupted(err: Error) {
+        // At a first start this is usual: no stack, which looks like a fault.
+        if (hasCode(err, 'KAFKA_UNAVAILABLE')) logger.warn({ why: err.message }, NOT_READY);
+        else logger.warn({ err }, NOT_READ);
+      },
       onRecreated: (topic: string) =>
         logger.warn(
           { topic },

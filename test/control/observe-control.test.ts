@@ -39,6 +39,22 @@ it('tells that the brokers refuse the commands where they do, and of nothing els
   ]);
 });
 
+it('tells in one line, without a stack, that the brokers do not keep its group yet', () => {
+  const log = capturedLog();
+  const { reader } = observeControl({
+    logger: log.logger,
+    metrics: createMetrics({ ofNode: false }),
+    clock: manualClock(),
+  });
+  reader.onInterrupted(new HooklineError('KAFKA_UNAVAILABLE', 'none is ready'));
+  reader.onInterrupted(new Error('another fault'));
+  expect(log.lines()).toMatchObject([
+    { why: 'the brokers cannot be reached (none is ready)', msg: 'commands are not read yet, trying again' },
+    { err: { message: 'another fault', stack: expect.any(String) } },
+  ]);
+  expect(log.lines()[0]).not.toHaveProperty('err');
+});
+
 it('is not ready while the brokers refuse to have a topic of its own read or written, and for no other failure', async () => {
   const clock = manualClock();
   const metrics = createMetrics({ ofNode: false });

@@ -91,7 +91,7 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
   const onRestart = (error: Error) => {
     if (clock.now() - toldAt < TELL_AGAIN_MS) return;
     toldAt = clock.now();
-    deps.onInterrupted(error);
+    deps.onInterrupted(explainDenied(error, deps) as Error);
   };
   let refused: Error | undefined;
   const onFailure = (error: unknown) => {

@@ -281,3 +281,14 @@ it('tells once a minute why nothing is read while the client begins anew again a
   expect(on.fatal).toEqual([]);
   await reader.stop();
 });
+
+it('tells that the brokers are not ready to keep the group, with the name of the group', async () => {
+  const { reader, on, tell } = await open();
+  const loading = Object.assign(new Error('The coordinator is loading'), { type: 'GROUP_LOAD_IN_PROGRESS' });
+  const error = new Error('Number of retries exceeded', { cause: loading });
+  tell('CRASH', { restart: true, error });
+  expect(on.told).toEqual([
+    expect.stringContaining('none of them is ready to coordinate the consumer group g'),
+  ]);
+  await reader.stop();
+});
