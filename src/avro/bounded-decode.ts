@@ -16,11 +16,17 @@ const LONG_BYTES = 10;
 /** The bytes are not one value of the writer's type and nothing more. `leading` are the fields before the fault. */
 export class Undecodable extends Error {
   readonly leading: Readonly<Record<string, unknown>>;
-  constructor(cause: unknown, leading: Readonly<Record<string, unknown>>) {
-    super((cause as Error).message, { cause });
+  /** @param faulty the field at which the record cannot be read, where it is one */
+  constructor(cause: unknown, leading: Readonly<Record<string, unknown>>, faulty?: string) {
+    const { message } = cause as Error;
+    const why = message === INEXACT ? 'a number beyond 2^53 - 1' : message;
+    super(faulty === undefined ? why : `${faulty}: ${why}`, { cause });
     this.leading = leading;
   }
 }
+
+/** What avsc says of a long that no number holds exactly. */
+const INEXACT = 'potential precision loss';
 
 /**
  * Reads what `writer` wrote, into the fields of `reader` where it is given. avsc believes each count and each length:
@@ -42,7 +48,8 @@ export function boundedDecoder(
       if (cursor.remaining > 0) throw new Error('there are bytes behind the value');
       return reader.fromBuffer(binary, resolver);
     } catch (error) {
-      throw new Undecodable(error, leadingFields(writer, binary, { limits, known }));
+      const { found, faulty } = leadingFields(writer, binary, { limits, known });
+      throw new Undecodable(error, found, faulty);
     }
   };
 }
@@ -52,21 +59,22 @@ function leadingFields(
   writer: Type,
   binary: Buffer,
   { limits, known }: { limits: DecodeLimits; known: Map<Type, Walk> },
-): Record<string, unknown> {
+): { readonly found: Record<string, unknown>; readonly faulty?: string } {
   const found: Record<string, unknown> = {};
-  if (writer.typeName !== 'record') return found;
+  if (writer.typeName !== 'record') return { found };
   const cursor = new Cursor(binary, limits);
-  try {
-    for (const { name, type } of (writer as AvroTypes.RecordType).fields) {
+  for (const { name, type } of (writer as AvroTypes.RecordType).fields) {
+    try {
       const from = cursor.at;
       // Known already: compiled each time, each field would cost as much as the schema is large, in every such record.
       compileWalk(type, known)(cursor);
       found[name] = type.decode(binary, from).value;
+    } catch {
+      // This is why the record could not be read.
+      return { found, faulty: name };
     }
-  } catch {
-    // The field at which it ends is why the record could not be read.
   }
-  return found;
+  return { found };
 }
 
 /** A position in a record's bytes that can't leave them. */

@@ -127,7 +127,11 @@ export const ERRORS = {
   REGISTRY_REFUSED: { status: null, retryable: false, text: 'the registry refuses the credentials' },
   REGISTRY_READ_ONLY: { status: null, retryable: true, text: 'the schema registry takes no schemas' },
   REGISTRY_UNAVAILABLE: { status: null, retryable: true, text: 'the schema registry does not answer' },
-  RECORD_UNREADABLE: { status: null, retryable: false, text: 'the record is not Avro in the wire format' },
+  RECORD_UNREADABLE: {
+    status: null,
+    retryable: false,
+    text: 'the record cannot be read as Avro in the wire format',
+  },
   SEALING_KEY_INVALID: { status: null, retryable: false, text: 'SEALING_KEY_FILE holds no key' },
   SPOOL_IN_USE: {
     status: null,

@@ -112,6 +112,23 @@ describe('a record of a command topic', () => {
     });
   });
 
+  it.each(['issuedAt', 'expiresAt'])(
+    'in Avro whose %s no number holds is told by that field',
+    async (field) => {
+      const value = avro({ [field]: 2 ** 52 });
+      // The last of its eight bytes has the highest bits: three times as much.
+      value[value.indexOf(Buffer.from('8080808080808010', 'hex')) + 7] = 0x30;
+      expect(await read(value)).toMatchObject({
+        ok: false,
+        commandId: 'c-1',
+        reason: {
+          code: 'COMMAND_INVALID',
+          message: expect.stringContaining(`${field}: a number beyond 2^53 - 1`),
+        },
+      });
+    },
+  );
+
   it.each([
     [503, 'REGISTRY_UNAVAILABLE'],
     [401, 'REGISTRY_REFUSED'],
