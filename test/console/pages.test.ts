@@ -51,6 +51,19 @@ function openPages(text: string) {
   return { pages, job: job?.id ?? expect.fail('no job') };
 }
 
+it('offers no command that takes what a user has written for an option', () => {
+  const text = '-x';
+  const { pages, job } = openPages(text);
+  const params = { at: text, topic: text, commandId: text, id: job };
+  const query = Object.fromEntries(['ref', 'q', 'id', 'key'].map((name) => [name, text]));
+  const commands = pages.map((page) =>
+    page.cli({ params, query, may: () => true } as Partial<PageRequest> as PageRequest),
+  );
+  // Behind the option that it belongs to, or behind the end of the options.
+  expect(commands.filter((command) => / (?!--)\S+ -x/.test(command))).toEqual([]);
+  expect(commands).toContain('hookline tail --key -x -- -x');
+});
+
 it('offers no command that runs what a user has written', () => {
   const ran = join(mkdtempSync(join(tmpdir(), 'console-')), 'ran');
   const text = `a'"$(touch ${ran})\`touch ${ran}\`;touch ${ran};\\`;

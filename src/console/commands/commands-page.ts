@@ -1,5 +1,5 @@
 import { commandSchemasIn } from '../../avro/command-schemas.ts';
-import { shellWord } from '../../core/shell-word.ts';
+import { shellCommand } from '../../core/shell-word.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address, formValue, type Html, html } from '../page/html.ts';
 import { definePage, type LiveUpdate, type Page, PageError, type PageRequest } from '../page/page.ts';
@@ -45,7 +45,7 @@ ${isPartial && html`<p class="quiet">Earlier results are in the topic: the comma
     role: 'view',
     cli: (request) =>
       refOf(request)
-        ? `hookline inspect ${shellWord(refOf(request))}`
+        ? shellCommand('hookline inspect', refOf(request))
         : 'hookline tail command-results --since 1d',
     data: look,
     render(data, request) {
@@ -71,7 +71,7 @@ ${isPartial && html`<p class="quiet">Earlier results are in the topic: the comma
     if (!result && !found)
       throw new PageError(
         404,
-        `Neither a result of ${commandId} is known here, nor was it sent from here. hookline inspect searches the topics.`,
+        `Neither a result of ${commandId} is known here, nor was it sent from here. ${shellCommand('hookline inspect', commandId)} searches the topics.`,
       );
     return { commandId, result, sent: found ? { ...found.command, topic: found.topic } : null };
   };
@@ -86,7 +86,7 @@ ${command && html`<h2>The command</h2><pre tabindex="0">${JSON.stringify(command
     path: '/commands/:commandId',
     title: 'Command',
     role: 'view',
-    cli: ({ params }) => `hookline inspect ${shellWord(params.commandId ?? '')}`,
+    cli: ({ params }) => shellCommand('hookline inspect', params.commandId ?? ''),
     data: one,
     render: outcome,
     async *live(request): AsyncIterable<LiveUpdate> {

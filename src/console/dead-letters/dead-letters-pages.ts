@@ -1,7 +1,7 @@
 import { isoOf } from '../../core/instant.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { parsePosition, positionText } from '../../core/record.ts';
-import { shellWord } from '../../core/shell-word.ts';
+import { shellCommand, shellWord } from '../../core/shell-word.ts';
 import { newId } from '../../crypto/ids.ts';
 import type { DeadLetter } from '../../dead-letters/dead-letters.ts';
 import { causeOf, describeDeadLetter } from '../../dead-letters/describe-dead-letter.ts';
@@ -137,7 +137,7 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
         };
       },
       render: onePageOf,
-      cli: ({ params }) => `hookline dlq show ${shellWord(params.at ?? '')}`,
+      cli: ({ params }) => shellCommand('hookline dlq show', params.at ?? ''),
     }),
     definePage<Job>({
       path: '/dead-letters/jobs/:id',

@@ -124,5 +124,5 @@ function commandOf(request: PageRequest, events?: Events): string {
     ...(key === undefined ? [] : ['--key', shellWord(key)]),
     ...(isRevealing(request) ? ['--reveal'] : []),
   ];
-  return [tailOf(request.params.topic ?? '', events?.records ?? []), ...options].join(' ');
+  return tailOf(request.params.topic ?? '', events?.records ?? [], options);
 }

@@ -2,7 +2,7 @@ import type { TopicKind } from '../../cli/inspect/describe-record.ts';
 import { isoOf } from '../../core/instant.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { positionText } from '../../core/record.ts';
-import { shellWord } from '../../core/shell-word.ts';
+import { shellCommand } from '../../core/shell-word.ts';
 import { address, formValue, type Html, html } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
 import { badge, bytes, table, time } from '../page/parts.ts';
@@ -114,10 +114,14 @@ ${source !== null && html`<div><h4>Message</h4><pre class="wrap">${clip(source, 
 }
 
 /** The command that shows these records and later ones: without `--since` it shows those that arrive. */
-export function tailOf(topic: string, records: readonly Pick<ShownRecord, 'time'>[]): string {
+export function tailOf(
+  topic: string,
+  records: readonly Pick<ShownRecord, 'time'>[],
+  options: readonly string[] = [],
+): string {
   const times = records.map(({ time: text }) => Date.parse(text)).filter((ms) => !Number.isNaN(ms));
-  const since = times.length > 0 ? ` --since ${isoOf(Math.min(...times))}` : '';
-  return `hookline tail ${shellWord(topic)}${since}`;
+  const since = times.length > 0 && `--since ${isoOf(Math.min(...times))}`;
+  return shellCommand('hookline tail', topic, [since, ...options]);
 }
 
 /** What it is, in a word or two. */

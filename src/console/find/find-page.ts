@@ -1,6 +1,6 @@
 import { createWriterReader } from '../../avro/record-reader.ts';
 import { positionText } from '../../core/record.ts';
-import { shellWord } from '../../core/shell-word.ts';
+import { shellCommand } from '../../core/shell-word.ts';
 import { pause } from '../../runtime/clock.ts';
 import type { Turns } from '../index/turns.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
@@ -55,7 +55,7 @@ export function findPage(deps: ConsoleDeps, turns: Turns): Page {
     data: tell,
     render: pageOf,
     cli: (request) =>
-      `hookline inspect ${shellWord(wantedOf(request) || 'WHAT')}${isRevealing(request) ? ' --reveal' : ''}`,
+      shellCommand('hookline inspect', wantedOf(request) || 'WHAT', [isRevealing(request) && '--reveal']),
     async *live(request): AsyncIterable<LiveUpdate> {
       const wanted = wantedOf(request);
       // Something may have changed since the page was made.
