@@ -66,6 +66,14 @@ const brokenCells = (page: Page) =>
     .filter((cell) => [...cell.childNodes].filter((node) => node.textContent.trim() !== '').length > 1)
     .map((cell) => cell.outerHTML.slice(0, 300))`);
 
+/** Times of tables that take more than one line, tables that do not fit, and titles of cells that have nothing. */
+const unreadable = (page: Page) =>
+  page.evaluate<string[]>(`[
+    ...[...document.querySelectorAll('td time')].filter((time) => time.getClientRects().length > 1),
+    ...[...document.querySelectorAll('.scroll')].filter((table) => table.scrollWidth > table.clientWidth),
+    ...[...document.querySelectorAll('td:empty')].filter((cell) => getComputedStyle(cell).display === 'grid'),
+  ].map((element) => element.outerHTML.slice(0, 300))`);
+
 describe.each(VIEWS)('at $width px, $scheme', (view) => {
   it.each(PAGES)('%s can be used by everyone, and fits', async (name, path) => {
     const page = await the.page(view, { user: `${view.scheme}-${view.width}` });
@@ -77,6 +85,7 @@ describe.each(VIEWS)('at $width px, $scheme', (view) => {
     ).toEqual([]);
     expect(await overflow(page)).toBe(0);
     expect(await brokenCells(page)).toEqual([]);
+    expect(await unreadable(page)).toEqual([]);
     expect(await page.evaluate<number>('window.attacked ?? 0')).toBe(0);
     expect(await page.locator('main script, main img').count()).toBe(0);
     if (PICTURES && isPictured(name, view)) {

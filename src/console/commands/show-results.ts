@@ -27,19 +27,22 @@ export const resultTable = (results: readonly CommandResult[]): Html =>
           ref
             ? html`<a href="${address('/commands', { ref })}">${ref}</a>`
             : html`<span class="quiet">–</span>`,
+        isLong: true,
       },
       {
         title: 'command',
         cell: ({ type, commandId, status, dryRun }) =>
-          html`<span>${status === 'DRIFT' ? type : html`<a href="${address('/commands', commandId)}">${type}</a>`}${dryRun && html` <span class="quiet">dry run</span>`}</span>`,
+          html`<span class="text">${status === 'DRIFT' ? type : html`<a href="${address('/commands', commandId)}">${type}</a>`}${dryRun && html` <span class="quiet">dry run</span>`}</span>`,
+        isLong: true,
       },
       { title: 'status', cell: statusOf },
       {
         title: 'message',
         cell: ({ errorCode, message }) =>
-          html`<span>${errorCode && html`<code>${errorCode}</code> `}${message}</span>`,
+          html`<span class="text">${errorCode && html`<code>${errorCode}</code> `}${message}</span>`,
+        isLong: true,
       },
-      { title: 'by', cell: ({ issuedBy }) => issuedBy },
+      { title: 'by', cell: ({ issuedBy }) => html`<span class="text">${issuedBy}</span>`, isLong: true },
       {
         title: 'took',
         cell: ({ receivedAt, finishedAt }) => duration((finishedAt - receivedAt) / 1_000),

@@ -39,8 +39,8 @@ ${
     [
       { title: 'Records', cell: ({ records }) => records, isNumber: true },
       { title: 'Outcome', cell: ({ outcome }) => outcome },
-      { title: 'Where', cell: ({ where }) => where },
-      { title: 'Why', cell: ({ why }) => why },
+      { title: 'Where', cell: ({ where }) => where, isLong: true },
+      { title: 'Why', cell: ({ why }) => why, isLong: true },
       { title: 'Which', cell: ({ which }) => which },
     ],
     job.summary,
@@ -53,7 +53,7 @@ ${
     [
       { title: 'Record', cell: ({ at }) => html`<a href="${address('/dead-letters', at)}">${at}</a>` },
       { title: 'Outcome', cell: ({ outcome }) => outcome },
-      { title: 'Why', cell: ({ message, code }) => message ?? code },
+      { title: 'Why', cell: ({ message, code }) => message ?? code, isLong: true },
     ],
     job.failures,
   )}`

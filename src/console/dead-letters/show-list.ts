@@ -96,7 +96,7 @@ function columnsOf({ isPartial, openNotHeld }: DeadLetterList): readonly Column<
   return [
     { title: 'Stage', cell: (group) => groupLink(group) },
     { title: 'Code', cell: ({ code }) => code },
-    { title: 'Ref', cell: ({ ref }) => ref },
+    { title: 'Ref', cell: ({ ref }) => ref, isLong: true },
     {
       title: `Open${open}`,
       cell: (group) => badge(String(openIn(group)), openIn(group) > 0 ? 'bad' : 'good'),
@@ -126,7 +126,7 @@ const listOf = (deadLetters: DeadLetterList['deadLetters']): Html =>
       { title: 'Record', cell: ({ at }) => html`<a href="${address('/dead-letters', at)}">${at}</a>` },
       { title: 'Written', cell: (deadLetter) => time(Date.parse(deadLetter.time)) },
       { title: 'State', cell: ({ state }) => stateBadge(state) },
-      { title: 'Ref', cell: ({ ref }) => ref },
+      { title: 'Ref', cell: ({ ref }) => ref, isLong: true },
       {
         title: 'Event id',
         cell: ({ eventId }) => eventId && html`<a href="${address('/find', { q: eventId })}">${eventId}</a>`,

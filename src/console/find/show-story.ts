@@ -35,8 +35,8 @@ export function storySection(story: Story, request: PageRequest): Html {
     [
       { title: 'When', cell: (line) => time(Date.parse(line.time)) },
       { title: 'Step', cell: ({ step }) => badge(step, MOODS[step] ?? 'quiet') },
-      { title: 'What', cell: ({ what }) => what },
-      { title: 'Record', cell: (line) => positionOf(line, story.coverage) },
+      { title: 'What', cell: ({ what }) => what, isLong: true },
+      { title: 'Record', cell: (line) => positionOf(line, story.coverage), isLong: true },
     ],
     story.lines,
     'Nothing was found in what is indexed.',

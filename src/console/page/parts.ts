@@ -9,6 +9,8 @@ export type Column<Row> = {
   readonly cell: (row: Row) => Shown;
   /** Numbers are aligned at their end. */
   readonly isNumber?: boolean;
+  /** Text of any length, with or without blanks: it breaks anywhere, so that the table does not become wider than the page. */
+  readonly isLong?: boolean;
 };
 
 /** A table that becomes a list of cards on a narrow screen; its caption is for screen readers too. */
@@ -24,8 +26,8 @@ export function table<Row>(
   );
   const cellsOf = (row: Row) =>
     columns.map(
-      ({ title, cell, isNumber }) =>
-        html`<td data-title="${title}"${isNumber && html` class="number"`}>${cell(row)}</td>`,
+      ({ title, cell, isNumber, isLong }) =>
+        html`<td data-title="${title}"${isNumber ? html` class="number"` : isLong && html` class="long"`}>${cell(row)}</td>`,
     );
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
 <caption>${caption}</caption>

@@ -99,7 +99,7 @@ const typeSection = ({
 ${table(
   `Fields of ${topic}`,
   [
-    { title: 'field', cell: ({ name }: Field) => html`<code>${name}</code>` },
+    { title: 'field', cell: ({ name }: Field) => html`<code>${name}</code>`, isLong: true },
     { title: 'type', cell: ({ type }) => type },
     {
       title: 'in the message',

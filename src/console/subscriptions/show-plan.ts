@@ -64,7 +64,8 @@ ${table(
     {
       title: 'message',
       cell: ({ errorCode, message }) =>
-        html`<span>${errorCode && html`<code>${errorCode}</code> `}${message}</span>`,
+        html`<span class="text">${errorCode && html`<code>${errorCode}</code> `}${message}</span>`,
+      isLong: true,
     },
   ],
   results,

@@ -101,7 +101,11 @@ export const listOf = ({
 ${table(
   'Subscriptions',
   [
-    { title: 'ref', cell: ({ ref }: Line) => html`<a href="${address('/commands', { ref })}">${ref}</a>` },
+    {
+      title: 'ref',
+      cell: ({ ref }: Line) => html`<a href="${address('/commands', { ref })}">${ref}</a>`,
+      isLong: true,
+    },
     { title: 'state', cell: ({ state }) => badge(state, MOODS[state] ?? 'quiet') },
     { title: 'events', cell: ({ events }) => events.join(', ') },
     { title: 'owner', cell: ({ owner }) => html`<code>${owner}</code>` },
@@ -109,6 +113,7 @@ ${table(
     {
       title: 'drift',
       cell: ({ drift }) => (drift ? badge(drift, 'note') : html`<span class="quiet">none reported</span>`),
+      isLong: true,
     },
     { title: 'changed', cell: ({ updatedAt }) => time(updatedAt) },
   ],
