@@ -5,7 +5,7 @@ import type { Page } from './page.ts';
 export type Frame = {
   readonly title: string;
   readonly pages: readonly Page[];
-  /** The address of the page that is shown. */
+  /** The address of the page that is shown, or that was asked for. */
   readonly path: string;
   readonly user: User | undefined;
   readonly content: Html;
@@ -49,9 +49,14 @@ const linksOf = ({ pages, path, user }: Frame): Shown =>
   pages
     .filter(({ navigation, role }) => navigation !== undefined && user && may(user, role))
     .map(
-      (page) =>
-        html`<li><a href="${firstOf(page.path)}"${page.path === path && html` aria-current="page"`}>${page.navigation}</a></li>`,
+      (page) => html`<li><a href="${firstOf(page.path)}"${currentOf(page, path)}>${page.navigation}</a></li>`,
     );
+
+/** Marks the page that is shown, and also the one that leads to it: `/events` of `/events/:topic`. */
+function currentOf(page: Page, path: string): Shown {
+  if (page.path === path) return html` aria-current="page"`;
+  return page.path !== '/' && path.startsWith(`${page.path}/`) && html` aria-current="true"`;
+}
 
 /** The fixed part of an address with parameters. */
 const firstOf = (path: string): string => path.replace(/\/:.*$/, '') || '/';

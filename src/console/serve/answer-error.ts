@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { HooklineError } from '../../core/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { html } from '../page/html.ts';
+import { ownPath } from '../access/login-routes.ts';
+import { html, type Shown } from '../page/html.ts';
 import { layout } from '../page/layout.ts';
 import { type Page, PageError } from '../page/page.ts';
 
@@ -30,12 +31,19 @@ export function answerError(
   reply.code(status);
   if (accepts(request) !== 'html') return reply.type('application/json').send({ status, message });
   // Nobody who is not known is shown what there is.
-  const frame = { pages: error.isPlain ? [] : pages, path: '', user: request.consoleUser ?? undefined };
-  const again = error.isLogin && html`<p><a class="button" href="/login">Log in</a></p>`;
-  const content = html`<p class="verdict ${status >= 500 ? 'bad' : 'note'}">${message}</p>${again}`;
+  const [path = ''] = request.url.split('?', 1);
+  const frame = { pages: error.isPlain ? [] : pages, path, user: request.consoleUser ?? undefined };
+  const content = html`<p class="verdict ${status >= 500 ? 'bad' : 'note'}">${message}</p>${nextOf(error, request, status)}`;
   return reply
     .type('text/html; charset=utf-8')
     .send(layout({ ...frame, title: TITLES[status] ?? 'It failed', content }).toString());
+}
+
+/** What can end otherwise is offered again; a form is sent again from its page. */
+function nextOf(error: Fault, { method, url }: FastifyRequest, status: number): Shown {
+  if (error.isLogin) return html`<p><a class="button" href="/login">Log in</a></p>`;
+  const mayEndOtherwise = method === 'GET' && (status === 429 || status >= 500) && ownPath(url) === url;
+  return mayEndOtherwise && html`<p><a class="button" href="${url}">Try again</a></p>`;
 }
 
 const TITLES: Readonly<Record<number, string>> = {

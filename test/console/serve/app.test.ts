@@ -1,5 +1,7 @@
 import { type AddressInfo, connect } from 'node:net';
 import { expect, it } from 'vitest';
+import { html } from '../../../src/console/page/html.ts';
+import { definePage, PageError } from '../../../src/console/page/page.ts';
 import { as, HEADER_MODE, HOSTILE, openConsoleApp } from '../../support/console-app.ts';
 import { until } from '../../support/until.ts';
 
@@ -17,6 +19,36 @@ it('answers the same address as a page, as JSON, and with the command that shows
     headers: { ...LOCAL, accept: 'application/json' },
   });
   expect([json.json(), json.headers['csrf-token']]).toEqual([{ word: 'hello' }, expect.any(String)]);
+});
+
+const failing = definePage<object>({
+  path: '/lists/:name',
+  title: 'A list',
+  role: 'view',
+  cli: () => 'hookline list',
+  data: async ({ params: { name } }) => {
+    throw name === 'none'
+      ? new PageError(404, 'There is no list of this name.')
+      : new Error('no broker answers');
+  },
+  render: () => html`<p></p>`,
+});
+const lists = definePage<object>({ ...failing, path: '/lists', navigation: 'Lists', data: async () => ({}) });
+
+it('marks in the navigation where the reader is, where the page could not be made too', async () => {
+  await using the = await openConsoleApp({}, { pages: [lists, failing] });
+  const at = async (url: string) => (await the.app.inject({ url, headers: HTML })).body;
+  expect(await at('/lists')).toContain('<a href="/lists" aria-current="page">');
+  expect(await at('/lists/ours?q=1')).toContain('<a href="/lists" aria-current="true">');
+  expect(await at('/lists/none')).toContain('<a href="/lists" aria-current="true">');
+  expect(await at('/listsandmore')).not.toContain('aria-current');
+});
+
+it('offers to try again what can end otherwise', async () => {
+  await using the = await openConsoleApp({}, { pages: [lists, failing] });
+  const at = async (url: string) => (await the.app.inject({ url, headers: HTML })).body;
+  expect(await at('/lists/ours?q=a&b="')).toContain('href="/lists/ours?q=a&amp;b=%22">Try again</a>');
+  expect(await at('/lists/none')).not.toContain('Try again');
 });
 
 it('loads, runs, frames and posts to nothing but its own', async () => {
