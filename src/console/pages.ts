@@ -1,5 +1,5 @@
 import { commandPages } from './commands/commands-page.ts';
-import { deadLettersPages } from './dead-letters/dead-letters-pages.ts';
+import { deadLetterBook, deadLettersPages } from './dead-letters/dead-letters-pages.ts';
 import { eventsPages } from './events/events-page.ts';
 import { findPage } from './find/find-page.ts';
 import { Turns } from './index/turns.ts';
@@ -17,11 +17,13 @@ export function consolePages(deps: ConsoleDeps): readonly Page[] {
   const results = resultLog(deps);
   // Whatever reads topics takes turns: answers are as large as the largest record.
   const turns = new Turns();
+  const deadLetters = deadLetterBook(deps, turns);
   return [
-    overviewPage(deps, watching),
+    // That topic is read all the time: whether the console reaches Kafka is known from it.
+    overviewPage(deps, watching, () => deadLetters.failure),
     findPage(deps, turns),
     ...eventsPages(deps, turns),
-    ...deadLettersPages(deps, turns),
+    ...deadLettersPages(deps, deadLetters),
     subscriptionsPage(deps, { watch: watching.watch, results }),
     ...commandPages(deps, results),
     schemasPage(deps, watching.watch),

@@ -16,6 +16,7 @@ import { clientLog } from '../../src/runtime/logger.ts';
 import { observeFiles } from '../../src/runtime/observe-files.ts';
 import { observeTokens } from '../../src/tokens/observe-tokens.ts';
 import { capturedLog } from '../support/captured-log.ts';
+import { until } from '../support/until.ts';
 
 const ORDER = { kind: 'redrive' as const, isDry: true, again: true };
 
@@ -50,6 +51,14 @@ function openPages(text: string) {
   );
   return { pages, job: job?.id ?? expect.fail('no job') };
 }
+
+it('says on the overview that the console cannot reach Kafka', async () => {
+  const [overview] = openPages('x').pages;
+  await until('the overview says so', async () => {
+    const shown = await overview?.data({} as PageRequest);
+    return JSON.stringify(shown).includes('This console cannot read Kafka: the brokers cannot be reached');
+  });
+});
 
 it('offers no command that takes what a user has written for an option', () => {
   const text = '-x';

@@ -73,6 +73,11 @@ export class DeadLetterBook {
     return this.#known;
   }
 
+  /** Why the topic cannot be read now; null until it was tried once. */
+  get failure(): string | null {
+    return this.version === 0 ? null : this.#known.failure;
+  }
+
   get version(): number {
     return this.#known.version;
   }

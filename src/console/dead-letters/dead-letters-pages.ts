@@ -33,19 +33,18 @@ const JOB_MS = 500;
 /** Between two updates of a list, which is made of all records that are held. */
 const LIST_MS = 3_000;
 
-/** What was dead-lettered: by cause, as a list, one by one; and the jobs that redrive and dismiss. */
-export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
-  const { config, kafka, clock, logger } = deps;
+/** Begins to read the dead-letter topic. */
+export function deadLetterBook({ config, kafka, clock, logger, add }: ConsoleDeps, turns: Turns) {
   const topic = topicName(config.topics.prefix, OWN_TOPICS.deadLetter);
-  const book = deps.add(
-    'dead letters',
-    new DeadLetterBook({
-      openTopic: boundedTopics(kafka, turns, 'index'),
-      clock,
-      topic,
-      onFailure: (err) => logger.warn({ topic, err }, 'dead-letter records cannot be read now'),
-    }),
-  );
+  const onFailure = (err: Error) => logger.warn({ topic, err }, 'dead-letter records cannot be read now');
+  const openTopic = boundedTopics(kafka, turns, 'index');
+  return add('dead letters', new DeadLetterBook({ openTopic, clock, topic, onFailure }));
+}
+
+/** What was dead-lettered: by cause, as a list, one by one; and the jobs that redrive and dismiss. */
+export function deadLettersPages(deps: ConsoleDeps, book: DeadLetterBook): readonly Page[] {
+  const { config, clock } = deps;
+  const topic = topicName(config.topics.prefix, OWN_TOPICS.deadLetter);
   const jobs = deps.add('jobs', new Jobs(clock, newId));
   const look = ({ query }: PageRequest): DeadLetterList => {
     const { conditions, filter, parsed } = selectionOf(query);

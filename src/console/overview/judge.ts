@@ -20,6 +20,8 @@ export type Evidence = {
   readonly alerts: readonly Alert[];
   /** Why PROMETHEUS_URL could not be asked; null where it could, or is unset. */
   readonly prometheusFault: string | null;
+  /** Why this console cannot read Kafka; null where it can. */
+  readonly kafkaFault: string | null;
   /** Milliseconds since 1970. */
   readonly now: number;
 };
@@ -27,9 +29,8 @@ export type Evidence = {
 /** Whether all is well, and if not, what is wrong and what to do: the most urgent first. */
 export function judge(evidence: Evidence): Verdict {
   const { pods, hasTargets } = evidence;
-  const problems = [...ofAlerts(evidence), ...(pods ? findProblems(pods, evidence) : [])].sort(
-    (a, b) => Number(b.severity === 'act') - Number(a.severity === 'act'),
-  );
+  const found = [...ofKafka(evidence), ...ofAlerts(evidence), ...(pods ? findProblems(pods, evidence) : [])];
+  const problems = found.sort((a, b) => Number(b.severity === 'act') - Number(a.severity === 'act'));
   const urgent = problems.filter(({ severity }) => severity === 'act').length;
   if (urgent > 0)
     return { state: 'act', sentence: count(urgent, 'problem needs', 'problems need', 'you now'), problems };
@@ -50,6 +51,19 @@ export function judge(evidence: Evidence): Verdict {
 }
 
 const count = (n: number, one: string, many: string, rest: string) => `${n} ${n === 1 ? one : many} ${rest}`;
+
+const ofKafka = ({ kafkaFault }: Evidence): Problem[] =>
+  kafkaFault === null
+    ? []
+    : [
+        {
+          severity: 'look',
+          what: `This console cannot read Kafka: ${kafkaFault}.`,
+          remedy:
+            'What stands here comes from the processes themselves; the other pages show nothing of Kafka, or what was read before. Compare the Kafka settings of the console with those of ingress, and see whether it may connect to the brokers.',
+          command: 'hookline doctor',
+        },
+      ];
 
 const ofAlerts = ({ alerts, prometheusFault }: Evidence): Problem[] => [
   ...alerts.map(({ name, severity, summary, description, runbook }): Problem => {

@@ -10,8 +10,15 @@ import { describePods, keysOf } from './summarize.ts';
 /** How long what Prometheus said is used: several readers of the page ask it once. */
 const PROMETHEUS_MS = 10_000;
 
-/** Is it well, and if not, what is wrong and what to do. Below it the figures, an hour of plots, the processes and the keys. */
-export function overviewPage({ config, clock }: ConsoleDeps, { watch, http }: Watching): Page {
+/**
+ * Is it well, and if not, what is wrong and what to do. Below it the figures, an hour of plots, the processes and the keys.
+ * @param kafkaFault why this console cannot read Kafka now
+ */
+export function overviewPage(
+  { config, clock }: ConsoleDeps,
+  { watch, http }: Watching,
+  kafkaFault: () => string | null,
+): Page {
   const { targets, prometheusUrl, prometheusMatch } = config.console;
   const prometheus =
     prometheusUrl &&
@@ -40,6 +47,7 @@ export function overviewPage({ config, clock }: ConsoleDeps, { watch, http }: Wa
       hasTargets: targets.length > 0,
       recent: watch.recent(),
       prometheusFault: fault,
+      kafkaFault: kafkaFault(),
     });
     const plotsFrom = prometheus && fault === null ? 'Prometheus' : 'this console';
     const latest = watch.points().at(-1) ?? points.at(-1) ?? null;

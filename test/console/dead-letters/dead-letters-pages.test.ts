@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { nodeSource } from '../../../src/config/env.ts';
-import { deadLettersPages } from '../../../src/console/dead-letters/dead-letters-pages.ts';
+import { deadLetterBook, deadLettersPages } from '../../../src/console/dead-letters/dead-letters-pages.ts';
 import { Turns } from '../../../src/console/index/turns.ts';
 import type { ConsoleDeps } from '../../../src/console/page/console-deps.ts';
 import type { PageRequest } from '../../../src/console/page/page.ts';
@@ -26,7 +26,8 @@ it('a job that ended between two updates is shown: in the page that was open, an
     opened.push(component);
     return component;
   };
-  const [list] = deadLettersPages({ config, kafka, clock, add } as unknown as ConsoleDeps, new Turns());
+  const deps = { config, kafka, clock, add } as unknown as ConsoleDeps;
+  const [list] = deadLettersPages(deps, deadLetterBook(deps, new Turns()));
   const gone = new AbortController();
   const request = { user: { name: 'otto' }, query: {}, signal: gone.signal } as unknown as PageRequest;
   const open = () => list?.live?.(request)[Symbol.asyncIterator]() ?? expect.fail('it has no updates');

@@ -22,6 +22,7 @@ const evidence = (pods: readonly PodReading[] | undefined, more: Partial<Evidenc
   recent: new Map(),
   alerts: [],
   prometheusFault: null,
+  kafkaFault: null,
   now: 1_000_000_000,
   ...more,
 });
@@ -189,6 +190,12 @@ const CASES: readonly (readonly [what: string, given: Evidence, state: 'act' | '
     evidence([pod('')], { recent: recent('hookline_schema_drift_total', { field: 'a' }, 5) }),
     'look',
     '5 values did not fit',
+  ],
+  [
+    'the console cannot read Kafka',
+    evidence([pod('')], { kafkaFault: 'the brokers cannot be reached' }),
+    'look',
+    'This console cannot read Kafka: the brokers cannot be reached.',
   ],
   [
     'Prometheus does not answer',
