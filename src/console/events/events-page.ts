@@ -48,6 +48,7 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
     Promise.all(records.map((record) => showRecord(record, read, mask)));
   const look = async (request: PageRequest, mask: Mask): Promise<Events> => {
     const topic = await topicOf(request);
+    const holds = recordsOf(topic, topics.kindOf(topic) ?? 'event', prefix);
     const filter = filterOf(request.query);
     const { at } = request.query;
     if (at) {
@@ -56,10 +57,10 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
         throw new PageError(400, `at is ${JSON.stringify(at)}: give partition:offset, such as 2:17.`);
       const record = await open.use(topic, (reader) => readOne(reader, position));
       if (!record) throw new PageError(404, `${topic} has no record ${at}: retention may have deleted it.`);
-      return { topic, at, filter, records: await show([record], mask), looked: 1, total: 1 };
+      return { topic, holds, at, filter, records: await show([record], mask), looked: 1, total: 1 };
     }
     const { records, looked, total } = await open.use(topic, (reader) => readRecent(reader, filter, SHOWN));
-    return { topic, at: null, filter, records: await show(records, mask), looked, total };
+    return { topic, holds, at: null, filter, records: await show(records, mask), looked, total };
   };
   return [
     definePage<Topics>({

@@ -12,6 +12,8 @@ import { clip, fieldsText, type ShownRecord } from './show-record.ts';
 
 export type Events = {
   readonly topic: string;
+  /** What its records are. */
+  readonly holds: TopicRecords;
   /** The one record that is shown; null for the latest ones. */
   readonly at: string | null;
   readonly filter: EventFilter;
@@ -43,7 +45,17 @@ export const topicsOf = ({ topics }: Topics): Html =>
     'There are no topics: run hookline topics apply.',
   );
 
-const KINDS: Readonly<Record<TopicKind, string>> = {
+/** What the records of a topic are. */
+export type TopicRecords =
+  | 'events'
+  | 'dead-letter records'
+  | 'commands'
+  | 'results of commands'
+  | 'subscriptions'
+  | 'audit trail'
+  | 'probes';
+
+const KINDS: Readonly<Record<TopicKind, TopicRecords>> = {
   event: 'events',
   'dead letter': 'dead-letter records',
   command: 'commands',
@@ -52,7 +64,7 @@ const KINDS: Readonly<Record<TopicKind, string>> = {
 };
 
 /** What a topic's records are: two of Hookline's own topics have the form of events, and are none. */
-export function recordsOf(topic: string, kind: TopicKind, prefix: string): string {
+export function recordsOf(topic: string, kind: TopicKind, prefix: string): TopicRecords {
   if (topic === topicName(prefix, OWN_TOPICS.audit)) return 'audit trail';
   return topic === topicName(prefix, OWN_TOPICS.probe) ? 'probes' : KINDS[kind];
 }
@@ -82,9 +94,33 @@ ${revealField(request)}
 <p class="buttons"><button>Filter</button></p>
 </form>
 <h2>Latest records</h2>
-<p class="quiet">${records.length} shown, the latest first; looked at ${looked} of ${total} offsets. New ones appear above.</p>
-<div id="records">${records.map((record, n) => recordOf(record, IN_LIST, n < OPEN_IN_LIST))}</div>`;
+${records.length > 0 && html`<p class="quiet">${records.length} shown, the latest first; looked at ${looked} of ${total} offsets. New ones appear above.</p>`}
+<div id="records">${records.length > 0 ? records.map((record, n) => recordOf(record, IN_LIST, n < OPEN_IN_LIST)) : noneOf(events)}</div>`;
 }
+
+/** Why there are no records, and what to do. It is hidden when one arrives. */
+function noneOf({ topic, holds, filter, looked, total }: Events): Html {
+  const isFiltered = Object.keys(filter).length > 0;
+  const wanted = filter.id ?? filter.key ?? filter.ref;
+  if (total > 0)
+    return html`<div class="none"><p>None of the latest ${looked} of ${total} offsets has ${isFiltered ? 'such a' : 'a'} record.</p>
+${isFiltered && html`<p><a href="${address('/events', topic)}">Show the latest records</a>${wanted !== undefined && html`, or <a href="${address('/find', { q: wanted })}">search all topics</a>`}.</p>`}</div>`;
+  return html`<div class="none"><p>The topic is empty: nothing was written to it yet, or retention has deleted it.</p>
+<p>${AWAITED[holds]}</p><p class="quiet">A record that arrives appears here.</p></div>`;
+}
+
+const link = (path: `/${string}`, name: string): Html => html`<a href="${address(path)}">${name}</a>`;
+
+/** What comes into an empty topic, and what to do where something was expected. */
+const AWAITED: Readonly<Record<TopicRecords, Html>> = {
+  events: html`Ingress writes an event here for each webhook that belongs to this topic. If you expect some, see in ${link('/subscriptions', 'Subscriptions')} whether they are subscribed to, and in ${link('/dead-letters', 'Dead letters')} whether they could not be processed. <code>hookline verify</code> sends a probe all the way.`,
+  'dead-letter records': html`What cannot be processed comes here. There is nothing to do.`,
+  commands: html`Teams write commands here, and control executes them. ${link('/commands', 'Commands')} sends one.`,
+  'results of commands': html`Control writes a result here for each command. ${link('/commands', 'Commands')} sends one.`,
+  subscriptions: html`Control writes here what it has subscribed to. Send subscription.create in ${link('/commands', 'Commands')}, or apply a file in ${link('/subscriptions', 'Subscriptions')}.`,
+  'audit trail': html`What users of the console change or reveal comes here.`,
+  probes: html`<code>hookline verify</code> sends probes, which come here.`,
+};
 
 /** What came since, the oldest first: each is put above the one before it. */
 export function newsOf(records: readonly ShownRecord[], skipped: number): Html[] {

@@ -35,6 +35,9 @@ export class TopicList {
     return topics;
   }
 
+  /** What its records are, as far as it was a topic the last time. */
+  kindOf = (topic: string): TopicKind | undefined => this.#latest.get(topic);
+
   /**
    * The first of these names that is a topic. One that was a topic the last time is not waited for, only asked about for
    * the next time: whoever reads it finds out.

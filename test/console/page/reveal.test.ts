@@ -58,6 +58,7 @@ it('tells the audit trail which records were shown, and never the entity that th
   const record = { ...at, key: ENTITY } as never;
   const events = {
     topic: at.topic,
+    holds: 'events' as const,
     at: null,
     filter: { key: ENTITY },
     records: [record],
