@@ -30,6 +30,14 @@ const PAGES = [
     yield { id: 'shown', html: html`<p id="shown">update ${opened}</p>` };
     await untilGone(signal);
   }),
+  pageOf('/links', async function* (signal) {
+    const links = (before: string, words: string) =>
+      html`<p id="shown">${before && html`<a href="/failing">${before}</a> `}<a href="/quiet">${words}</a></p>`;
+    yield { id: 'shown', html: links('', 'a record') };
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    yield { id: 'shown', html: links('a later one', 'the same record') };
+    await untilGone(signal);
+  }),
 ];
 
 let browser: Browser;
@@ -90,6 +98,13 @@ it('a page that gets no place says so and stays as it is, with what was typed in
   others.abort();
   await page.locator('.live-state', { hasText: /^live$/ }).waitFor({ timeout: 30_000 });
   expect(await page.getByLabel('Reason').inputValue()).toBe('confirmed by phone');
+});
+
+it('whoever goes through a page by keyboard stays where they are when it changes', async () => {
+  await page.goto('/links');
+  await page.getByText('a record').focus();
+  await page.getByText('the same record').waitFor();
+  expect(await page.locator(':focus').innerText()).toBe('the same record');
 });
 
 it('a page goes on when the console is back, whatever a proxy said meanwhile', async () => {

@@ -17,8 +17,6 @@ const colour = (tone) => {
 /** By the id of their element. */
 const plots = new Map();
 
-const shown = (value) => (value === null || value === undefined ? '–' : String(value));
-
 function draw(element, { series, data }) {
   const size = () => ({
     width: element.clientWidth,
@@ -52,7 +50,7 @@ function draw(element, { series, data }) {
         width: 1.6,
         points: { show: false },
         spanGaps: false,
-        value: (_, value) => shown(value),
+        value: (_, value) => String(value ?? '–'),
       })),
     ],
   };
@@ -98,11 +96,13 @@ function apply({ id, html, how = 'replace', keep, plot }) {
     while (keep !== undefined && element.children.length > keep) element.lastElementChild.remove();
   } else {
     // Whoever works in it goes on where they were.
-    const focused = element.contains(document.activeElement) ? document.activeElement.id : '';
+    const focused = element.contains(document.activeElement) ? document.activeElement : {};
+    const isSame = ({ id, href }) => (focused.id ? id === focused.id : href && href === focused.href);
     const unfolded = [...element.querySelectorAll('details[id][open]')].map((one) => one.id);
     element.outerHTML = html;
     for (const one of unfolded) document.getElementById(one)?.setAttribute('open', '');
-    if (focused) document.getElementById(focused)?.focus();
+    const again = [...(document.getElementById(id)?.querySelectorAll('[id], a') ?? [])].find(isSame);
+    again?.focus({ preventScroll: true });
   }
   offerCopies();
 }
