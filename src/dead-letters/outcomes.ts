@@ -22,6 +22,8 @@ const TEXTS: Readonly<Record<Outcome, readonly [done: string, dryRun: string]>> 
   waiting: ['not tried', 'not tried'],
 };
 
+export const outcomeText = (outcome: Outcome, dryRun: boolean): string => TEXTS[outcome][dryRun ? 1 : 0];
+
 /** Rows of a summary: with messages that name something of their own there could be as many as records. */
 const MAX_KINDS = 20;
 
@@ -32,7 +34,7 @@ export function summaryRows(outcomes: readonly DeadLetterOutcome[], dryRun: bool
   );
   const rowOf = (outcome: Outcome, alike: readonly DeadLetterOutcome[], where: string, why: string) => ({
     records: alike.length,
-    outcome: TEXTS[outcome][dryRun ? 1 : 0],
+    outcome: outcomeText(outcome, dryRun),
     where,
     why,
     which: positionsOf(alike),

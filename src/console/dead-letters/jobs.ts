@@ -31,6 +31,8 @@ export type Job = Order & {
   readonly summary: ReturnType<typeof summaryRows>;
   /** Of single records: the first of those that are not as was asked for. */
   readonly failures: ReturnType<typeof outcomeRows>;
+  /** Those that are not among them. */
+  readonly moreFailures: number;
   readonly notes: readonly string[];
 };
 
@@ -90,6 +92,7 @@ export class Jobs {
       progress: 'reading the dead-letter topic',
       summary: [],
       failures: [],
+      moreFailures: 0,
       notes: [],
     };
     this.#jobs.set(id, job);
@@ -150,13 +153,15 @@ export class Jobs {
       const failed = outcomes.find(({ outcome }) => outcome === 'failed');
       if (failed)
         note(`It ended at ${failed.deadLetter.at}: ${failed.message ?? failed.code ?? 'it failed'}`);
+      const failures = outcomes.filter(isNotAsAsked);
       const tried = outcomes.filter(({ outcome }) => outcome !== 'waiting');
       change({
         status: statusOf(outcomes, signal),
         done: tried.length,
         progress: progressLine(outcomes, total, isDry),
         summary: summaryRows(outcomes, isDry),
-        failures: outcomeRows(outcomes.filter(isNotAsAsked).slice(0, MAX_FAILURES)),
+        failures: outcomeRows(failures.slice(0, MAX_FAILURES)),
+        moreFailures: Math.max(0, failures.length - MAX_FAILURES),
       });
     } catch (error) {
       // Interrupted before it had anything to do.

@@ -1,3 +1,4 @@
+import { outcomeText } from '../../dead-letters/outcomes.ts';
 import { address, type Html, html } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
 import { badge, type Mood, table, time } from '../page/parts.ts';
@@ -52,11 +53,14 @@ ${
     'Records that are not as was asked for',
     [
       { title: 'Record', cell: ({ at }) => html`<a href="${address('/dead-letters', at)}">${at}</a>` },
-      { title: 'Outcome', cell: ({ outcome }) => outcome },
+      { title: 'Outcome', cell: ({ outcome }) => outcomeText(outcome, isDry) },
       { title: 'Why', cell: ({ message, code }) => message ?? code, isLong: true },
     ],
     job.failures,
-  )}`
+  )}${
+    job.moreFailures > 0 &&
+    html`<p class="quiet">${job.failures.length} of ${job.failures.length + job.moreFailures} are shown.</p>`
+  }`
 }
 </section>`;
 }

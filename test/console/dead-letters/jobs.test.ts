@@ -27,6 +27,22 @@ function newJobs() {
   return new Jobs(systemClock, () => `job-${++n}`);
 }
 
+it('lists the first records that stay, says how many there are, and of a dry run not that something happened', async () => {
+  const ended = Promise.withResolvers<Job>();
+  const stay = Array.from({ length: 120 }, (_, offset) => outcome(`0:${offset}`, 'dead-lettered'));
+  newJobs().start(
+    { ...ORDER, isDry: true },
+    async () => stay,
+    async (last) => ended.resolve(last),
+  );
+  const page = String(
+    jobSection(await ended.promise, { may: () => true } as Partial<PageRequest> as PageRequest),
+  );
+  expect(page).toContain('100 of 120 are shown.');
+  expect(page).toContain('would be dead-lettered again');
+  expect(page).not.toContain('>dead-lettered<');
+});
+
 it('runs one job at a time, and keeps what became of each', async () => {
   const jobs = newJobs();
   const over = Promise.withResolvers<void>();
