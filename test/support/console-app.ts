@@ -70,7 +70,7 @@ export async function openConsoleApp(
     data: async ({ query }) => ({ word: query.q ?? 'none' }),
     render: ({ word }, { csrfField }) =>
       html`<form method="post" action="/words">${csrfField}<input name="word" value="${word}"><p>${word}</p></form>`,
-    changes: [change, defineChange({ ...change, path: '/words/others' })],
+    changes: [change, defineChange({ ...change, path: '/words/others', cli: 'hookline words change' })],
   });
   const secrets = definePage<{ secret: string }>({
     path: '/secrets',

@@ -30,10 +30,10 @@ export function serveChange(app: FastifyInstance, change: Change, page: Page, se
     if (accepts(request) === 'json') return reply.send(result);
     const shown = change.show(result, given);
     if (!(shown instanceof Html)) return reply.redirect(shown.see, 303);
-    const { title } = change;
+    const { title, cli } = change;
     return reply
       .type('text/html; charset=utf-8')
-      .send(frameOf(page, given, serving, { content: shown, title }).toString());
+      .send(frameOf(page, given, serving, { content: shown, title, cli }).toString());
   });
 }
 

@@ -44,19 +44,21 @@ export const frameOf = (
   page: Page,
   request: PageRequest,
   { pages, canLogOut }: Pick<Serving, 'pages' | 'canLogOut'>,
-  { content, title = page.title, data }: { content: ReturnType<typeof html>; title?: string; data?: object },
-) =>
-  layout({
+  shown: { content: ReturnType<typeof html>; title?: string; data?: object; cli?: string | undefined },
+) => {
+  const { content, title = page.title, data, cli = page.cli(request, data) } = shown;
+  return layout({
     pages,
     canLogOut,
     content,
     title,
+    cli,
     path: page.path,
     user: request.user,
-    cli: page.cli(request, data),
     isLive: page.live !== undefined && title === page.title,
     csrfField: request.csrfField,
   });
+};
 
 const tokenOf = (reply: FastifyReply, { name }: User): string =>
   (reply.generateCsrf as (options: object) => string)({ userInfo: name });

@@ -62,6 +62,7 @@ export const applyChange = (deps: ConsoleDeps): Change =>
   defineChange<Apply, ApplyResult>({
     path: '/subscriptions/apply',
     title: 'Applied subscriptions',
+    cli: 'hookline subscriptions apply -f subscriptions.yaml',
     role: 'operate',
     fields: [...FIELDS, 'delete', 'seen'],
     read: (fields) => ({

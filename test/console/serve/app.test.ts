@@ -51,6 +51,14 @@ it('offers to try again what can end otherwise', async () => {
   expect(await at('/lists/none')).not.toContain('Try again');
 });
 
+it('names after a change the command that does the same', async () => {
+  await using the = await openConsoleApp();
+  expect((await the.post({}, { word: 'new' }, '/words/others')).body).toContain(
+    '<code>hookline words change</code>',
+  );
+  expect((await the.post()).body).toContain('<code>hookline words </code>');
+});
+
 it('loads, runs, frames and posts to nothing but its own', async () => {
   await using the = await openConsoleApp();
   const { headers, body } = await the.app.inject({ url: '/words', headers: HTML });
