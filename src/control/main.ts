@@ -66,6 +66,8 @@ async function start(components: Components): Promise<void> {
   );
   await awaitTopics({ kafka, written: ownTopics, others: topics, compacted, ...config.durability }, context);
 
+  const group = { kafka, openTopic, groupId, topics, sessionTimeoutMs, clock };
+  const gapsTold = unreadGaps(group, components.stopping).then(observe.unreadGaps, observe.unknownGaps);
   const publishing = { clock, backlogBytes: BACKLOG_BYTES, observer: observePublishing({ logger, metrics }) };
   const publisher = add('publisher', new Publisher({ openSession, ...publishing }));
   await gate.pass('the brokers', () => publisher.open(ownTopics));
@@ -82,9 +84,7 @@ async function start(components: Components): Promise<void> {
   const opened = { schemas, ids, registry, publisher, state, call, openDeadLetters };
   const dirSecrets = secretsIn(config.subscriptions.secretsDir);
   const control = add('control', openControl({ ...opened, config, sealingKeys, dirSecrets, observe, clock }));
-
-  const group = { kafka, openTopic, groupId, topics, sessionTimeoutMs, clock };
-  await unreadGaps(group, components.stopping).then(observe.unreadGaps, () => {});
+  await gapsTold;
   const reading = { ...group, ...control, ...observe.reader, onFatal: fail };
   const commands = add('commands', await gate.pass('the commands', () => readInGroup(reading)));
   probes.readyWhen('commands', () => commands.trouble());

@@ -20,7 +20,9 @@ const NOT_READY = 'commands are not read yet, trying again';
 const DELETED_UNREAD =
   'the commands of these offsets were deleted before they were read, by the retention of the topic or by hand: they get no result, have their senders send them again';
 const UNREAD_UNKNOWN =
-  'commands up to this offset were deleted, and the brokers do not know whether they were read: have their senders send again what has no result';
+  'commands up to this offset were deleted, and the brokers do not know whether they were read: have their senders send again what has no result. It is told at each start until the next command of this partition is read';
+const GAPS_UNKNOWN =
+  'it is not known whether commands were deleted before they were read, as the brokers could not be asked: where they were, have their senders send again what has no result';
 const END_LOST =
   'the command topic ends before what was read of it: it has lost records at its end, or is another one of the same name. This partition is read from its beginning; have senders send again what has no result';
 
@@ -79,6 +81,11 @@ export function observeControl({ logger, metrics, clock }: Observed) {
         else if (from < to) logger.error({ ...at, from, to: to - 1 }, DELETED_UNREAD);
         else logger.error({ ...at, from, end: to }, END_LOST);
       }
+    },
+    /** What is not asked before the group is joined is not known afterwards. */
+    unknownGaps({ name, message }: Error) {
+      // The process stops.
+      if (name !== 'AbortError') logger.warn({ why: message }, GAPS_UNKNOWN);
     },
     overlap: (topics: string) =>
       logger.warn(

@@ -81,7 +81,7 @@ it('is not ready while the brokers refuse to have a topic of its own read or wri
 
 it('tells at its start which commands nobody will read, or that this is not known', () => {
   const log = capturedLog();
-  const { unreadGaps } = observeControl({
+  const { unreadGaps, unknownGaps } = observeControl({
     logger: log.logger,
     metrics: createMetrics({ ofNode: false }),
     clock: manualClock(),
@@ -91,6 +91,8 @@ it('tells at its start which commands nobody will read, or that this is not know
     { topic: 't', partition: 1, from: null, to: 3 },
     { topic: 't', partition: 2, from: 7, to: 5 },
   ]);
+  unknownGaps(new Error('no leader'));
+  unknownGaps(AbortSignal.abort().reason);
   expect(log.lines()).toEqual([
     expect.objectContaining({
       partition: 0,
@@ -100,5 +102,10 @@ it('tells at its start which commands nobody will read, or that this is not know
     }),
     expect.objectContaining({ partition: 1, to: 2, msg: expect.stringContaining('do not know whether') }),
     expect.objectContaining({ partition: 2, from: 7, end: 5, msg: expect.stringContaining('ends before') }),
+    expect.objectContaining({
+      level: 'warn',
+      why: 'no leader',
+      msg: expect.stringMatching(/^it is not known whether commands were deleted/),
+    }),
   ]);
 });
