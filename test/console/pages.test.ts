@@ -56,7 +56,9 @@ it('says on the overview that the console cannot reach Kafka', async () => {
   const [overview] = openPages('x').pages;
   await until('the overview says so', async () => {
     const shown = await overview?.data({} as PageRequest);
-    return JSON.stringify(shown).includes('This console cannot read Kafka: the brokers cannot be reached');
+    return JSON.stringify(shown).includes(
+      'This console cannot read the dead-letter topic: the brokers cannot be reached',
+    );
   });
 });
 

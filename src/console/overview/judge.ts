@@ -20,7 +20,7 @@ export type Evidence = {
   readonly alerts: readonly Alert[];
   /** Why PROMETHEUS_URL could not be asked; null where it could, or is unset. */
   readonly prometheusFault: string | null;
-  /** Why this console cannot read Kafka; null where it can. */
+  /** Why this console cannot read the dead-letter topic, which it reads all the time; null where it can. */
   readonly kafkaFault: string | null;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -58,9 +58,9 @@ const ofKafka = ({ kafkaFault }: Evidence): Problem[] =>
     : [
         {
           severity: 'look',
-          what: `This console cannot read Kafka: ${kafkaFault}.`,
+          what: `This console cannot read the dead-letter topic: ${kafkaFault}.`,
           remedy:
-            'What stands here comes from the processes themselves; the other pages show nothing of Kafka, or what was read before. Compare the Kafka settings of the console with those of ingress, and see whether it may connect to the brokers.',
+            'What stands here comes from the processes themselves. Where the brokers cannot be reached, the other pages show nothing of Kafka, or what was read before: compare the Kafka settings of the console with those of ingress, and see whether it may connect to the brokers.',
           command: 'hookline doctor',
         },
       ];

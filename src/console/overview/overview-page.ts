@@ -12,7 +12,7 @@ const PROMETHEUS_MS = 10_000;
 
 /**
  * Is it well, and if not, what is wrong and what to do. Below it the figures, an hour of plots, the processes and the keys.
- * @param kafkaFault why this console cannot read Kafka now
+ * @param kafkaFault why this console cannot read the dead-letter topic now
  */
 export function overviewPage(
   { config, clock }: ConsoleDeps,

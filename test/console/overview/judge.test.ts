@@ -192,10 +192,10 @@ const CASES: readonly (readonly [what: string, given: Evidence, state: 'act' | '
     '5 values did not fit',
   ],
   [
-    'the console cannot read Kafka',
-    evidence([pod('')], { kafkaFault: 'the brokers cannot be reached' }),
+    'the console may not read the dead-letter topic, and any other one',
+    evidence([pod('')], { kafkaFault: 'payments.dead-letter: this user may not read it' }),
     'look',
-    'This console cannot read Kafka: the brokers cannot be reached.',
+    'This console cannot read the dead-letter topic: payments.dead-letter: this user may not read it.',
   ],
   [
     'Prometheus does not answer',
