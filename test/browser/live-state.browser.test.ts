@@ -32,7 +32,7 @@ const PAGES = [
   }),
   pageOf('/links', async function* (signal) {
     const links = (before: string, words: string) =>
-      html`<p id="shown">${before && html`<a href="/failing">${before}</a> `}<a href="/quiet">${words}</a></p>`;
+      html`<p id="shown">${before && html`<a href="/failing">${before}</a> `}<a href="/quiet">another one</a> <a href="/quiet">${words}</a></p>`;
     yield { id: 'shown', html: links('', 'a record') };
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     yield { id: 'shown', html: links('a later one', 'the same record') };

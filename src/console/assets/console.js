@@ -98,11 +98,14 @@ function apply({ id, html, how = 'replace', keep, plot }) {
     // Whoever works in it goes on where they were.
     const focused = element.contains(document.activeElement) ? document.activeElement : {};
     const isSame = ({ id, href }) => (focused.id ? id === focused.id : href && href === focused.href);
+    const same = () => [...(document.getElementById(id)?.querySelectorAll('[id], a') ?? [])].filter(isSame);
+    // Of several links to one address: the latest comes first, so they are counted from the end.
+    const which = same().reverse().indexOf(focused);
     const unfolded = [...element.querySelectorAll('details[id][open]')].map((one) => one.id);
     element.outerHTML = html;
     for (const one of unfolded) document.getElementById(one)?.setAttribute('open', '');
-    const again = [...(document.getElementById(id)?.querySelectorAll('[id], a') ?? [])].find(isSame);
-    again?.focus({ preventScroll: true });
+    const again = same();
+    (again.at(-1 - which) ?? again[0])?.focus({ preventScroll: true });
   }
   offerCopies();
 }
