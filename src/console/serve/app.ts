@@ -62,6 +62,8 @@ export async function createConsoleApp(deps: ConsoleAppDeps): Promise<FastifyIns
     forceCloseConnections: true,
     requestTimeout: 30_000,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
+    // Else it would be answered before everything here: as JSON, and without these headers.
+    rewriteUrl: ({ url = '' }) => (isDecodable(url) ? url : UNKNOWN_PATH),
   });
   app.decorateRequest('consoleUser', null);
   app.setErrorHandler((error, request, reply) =>
@@ -125,6 +127,16 @@ export async function createConsoleApp(deps: ConsoleAppDeps): Promise<FastifyIns
 }
 
 const NOT_FOUND = 'There is no such page.';
+const UNKNOWN_PATH = '/%25';
+
+function isDecodable(url: string): boolean {
+  try {
+    decodeURIComponent(url.replace(/[?#].*/s, ''));
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** One counter for all changes of a user, beside that of all requests. */
 function limitOf(app: FastifyInstance, max: number) {

@@ -51,6 +51,16 @@ it('offers to try again what can end otherwise', async () => {
   expect(await at('/lists/none')).not.toContain('Try again');
 });
 
+it('answers an address that cannot be decoded with a page, behind the same checks', async () => {
+  await using the = await openConsoleApp({}, { pages: [lists, failing] });
+  const at = (headers: object) => the.app.inject({ url: '/lists/%ff?q=1', headers: { ...HTML, ...headers } });
+  const { statusCode, headers, body } = await at({});
+  expect(statusCode).toBe(404);
+  expect(body).toContain('There is no such page.');
+  expect(headers['content-security-policy']).toContain("default-src 'none'");
+  expect((await at({ host: 'evil.example' })).statusCode).toBe(403);
+});
+
 it('names after a change the command that does the same', async () => {
   await using the = await openConsoleApp();
   expect((await the.post({}, { word: 'new' }, '/words/others')).body).toContain(
