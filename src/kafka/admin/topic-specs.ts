@@ -52,7 +52,7 @@ export function topicSpecs(options: TopicPlanOptions): TopicSpec[] {
   return [
     ...options.eventTopics.map((topic) => spec(named(topic), bodies)),
     spec(named(OWN_TOPICS.deadLetter), { ...bodies, ...keptFor(30) }),
-    // The broker decompresses what teams send: control can then read it, whatever codec their producers use.
+    // The broker decompresses what teams send: max.message.bytes then bounds what control reads of a batch, whatever the codec.
     ...options.commandTopics.map((topic) =>
       spec(topic, { 'cleanup.policy': 'delete', ...keptFor(7), 'compression.type': 'uncompressed' }),
     ),

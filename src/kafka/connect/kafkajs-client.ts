@@ -1,7 +1,7 @@
 import './client-patches.ts';
 import { connect as connectPlain, isIP, Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { compressionsAlgorithms } from '@platformatic/kafka';
 import kafkajs from 'kafkajs';
 import { type KafkaConnection, refusalOf } from './connection.ts';
 import { explaining, explainRefusal } from './explain-refusal.ts';
@@ -35,11 +35,13 @@ const RETRY = { initialRetryTime: 100, factor: 0, multiplier: 2, maxRetryTime: 1
  * hangs hangs the client; retries too, because NODE_ENV would change them.
  */
 export function createKafkajs(connection: KafkaConnection, clientId: string, log: ClientLog): KafkaClient {
-  // Batches in zstd throw unless a codec is there; gzip is built in. Registering it twice changes nothing.
-  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
-    compress: async (encoder: { buffer: Buffer }) => zstdCompressSync(encoder.buffer),
-    decompress: async (buffer: Buffer) => zstdDecompressSync(buffer),
-  });
+  // Only gzip is built in: a batch of another codec, which any producer may choose, would end the consumer for good.
+  // Registering twice changes nothing.
+  const { Snappy, LZ4, ZSTD } = kafkajs.CompressionTypes;
+  const { snappy, lz4, zstd } = compressionsAlgorithms;
+  kafkajs.CompressionCodecs[Snappy] = codecOf(snappy);
+  kafkajs.CompressionCodecs[LZ4] = codecOf(lz4);
+  kafkajs.CompressionCodecs[ZSTD] = codecOf(zstd);
   const settings = {
     clientId,
     brokers: [...connection.brokers],
@@ -71,6 +73,16 @@ export function createKafkajs(connection: KafkaConnection, clientId: string, log
     },
   };
 }
+
+type Codec = Pick<(typeof compressionsAlgorithms)['zstd'], 'compressSync' | 'decompressSync'>;
+
+/** A codec of the other client as kafkajs wants it. */
+const codecOf =
+  ({ compressSync, decompressSync }: Codec) =>
+  () => ({
+    compress: async (encoder: { buffer: Buffer }) => compressSync(encoder.buffer),
+    decompress: async (buffer: Buffer) => decompressSync(buffer),
+  });
 
 /** Keeps the sockets that are open in `open`. */
 const watched =
