@@ -70,7 +70,13 @@ function assessTopic(
   safety?: SafetyAssessment,
 ): Finding {
   const check = `topic ${spec.name}`;
-  if (action === 'create') return fault(check, 'does not exist', 'hookline topics apply');
+  // The brokers list no topic that this user has no right to.
+  if (action === 'create')
+    return fault(
+      check,
+      'does not exist, or this user has no right to it',
+      'hookline topics apply, or grant it',
+    );
   if (leaderless !== null) return fault(check, leaderless.finding, leaderless.remedy);
   if (safety && safety.faults.length > 0)
     return fault(check, `TOPICS_UNSAFE: ${safety.faults.join('; ')}`, safety.remedies.join('; '));

@@ -15,7 +15,7 @@ import { freePorts } from '../../stack/plan-ports.ts';
 import type { Stack } from '../../stack/stack.ts';
 import { startStack } from '../../stack/start-stack.ts';
 import { cli } from '../../support/cli.ts';
-import { readiness } from '../../support/secure/secure-fixture.ts';
+import { type Finding, readiness } from '../../support/secure/secure-fixture.ts';
 import { postSigned } from '../../support/sign.ts';
 import { setTopicConfig } from '../../support/topic-config.ts';
 import { Fixture } from '../../support/topics-fixture.ts';
@@ -301,6 +301,14 @@ describe('with the rights of the Strimzi example and no others', () => {
   it('the tool tells who may not read why', async () => {
     const { exitCode, notes } = await cliAs('ledger', 'tail', 'payments.commands-ledger');
     expect([exitCode, notes]).toEqual([1, expect.stringContaining('this user may not read it): grant')]);
+  });
+
+  it('the doctor does not say that a topic is missing which its user merely has no right to', async () => {
+    const found = JSON.parse((await cliAs('hookline-ingress', 'doctor', '--json')).out) as Finding[];
+    expect(found.find(({ check }) => check === 'topic payments.commands')).toMatchObject({
+      finding: 'does not exist, or this user has no right to it',
+      remedy: 'hookline topics apply, or grant it',
+    });
   });
 
   it('ledger reads what it books, and commands on a topic of its own', async () => {
