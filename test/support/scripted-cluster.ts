@@ -24,7 +24,8 @@ export class ScriptedCluster {
   readonly batches: (readonly WireRecord[])[] = [];
   opened = 0;
   fateOf: (send: Send, n: number) => Fate | Promise<Fate> = () => undefined;
-  unknownTopic = false;
+  /** Why the topic's partitions are not told; undefined: they are. */
+  cannotCount: AttemptError | undefined;
   /** What a session says that has not asked the brokers lately; undefined: it has. */
   remembered: number | undefined;
   /** Of sessions that were asked for the partitions, in that order. */
@@ -46,7 +47,7 @@ export class ScriptedCluster {
       partitionsOf: async () => {
         this.asked.push(session);
         await this.counting;
-        if (this.unknownTopic) throw new AttemptError('retry', 'UNKNOWN_TOPIC_OR_PARTITION');
+        if (this.cannotCount) throw this.cannotCount;
         return this.remembered ?? this.partitions;
       },
       connect: async () => {

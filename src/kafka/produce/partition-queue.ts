@@ -1,7 +1,7 @@
 import { HooklineError } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { TopicLimits } from '../admin/topic-limits.ts';
-import { type AttemptError, type AttemptOutcome, toAttemptError } from './attempt-error.ts';
+import { type AttemptError, type AttemptOutcome, remedyFor, toAttemptError } from './attempt-error.ts';
 import type { WireRecord } from './encode-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
 import type { SessionPool } from './session-pool.ts';
@@ -43,7 +43,6 @@ const MIN_BYTES = 16_384;
 const MAX_RECORDS = 1_000;
 /** Retries of one kind that stay on the same client before a fresh one is tried. */
 const SAME_CLIENT_RETRIES = 5;
-const DENIED = 'TOPIC_AUTHORIZATION_FAILED';
 /** 40, 80, 160, 320, 400, 400 … ms. */
 const backoff = (attempt: number) => Math.min(20 * 2 ** attempt, 400);
 
@@ -142,10 +141,8 @@ export class PartitionQueue {
       if (failure.outcome === 'split') return this.#split(batch, failure);
       if (failure.outcome === 'refused') {
         const { topic } = this.#deps;
-        const denied = failure.message === DENIED && {
-          remedy: `grant Write on ${topic} to the user that Hookline logs in as`,
-        };
-        const options = { cause: failure, topic, ...denied };
+        const remedy = remedyFor(failure.message, topic);
+        const options = { cause: failure, topic, ...(remedy !== undefined && { remedy }) };
         const refusal = new HooklineError('PUBLISH_REFUSED', failure.message, options);
         rejectAll(
           batch.filter(({ deadline }) => Number.isFinite(deadline)),

@@ -1,5 +1,6 @@
 import { textWithCode } from '../../core/errors.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
+import { remedyFor } from './attempt-error.ts';
 
 /** What is known of the brokers' willingness, topic by topic, and kept true while nothing is published. */
 export class TopicHealth {
@@ -19,8 +20,8 @@ export class TopicHealth {
     this.#heardAt.set(topic, this.#deps.clock.now());
     const changed = this.#troubles.has(topic) !== (why !== null);
     if (why === null) this.#troubles.delete(topic);
-    else this.#troubles.set(topic, why);
-    if (changed) this.#deps.onChange(topic, why);
+    else this.#troubles.set(topic, withRemedy(topic, why));
+    if (changed) this.#deps.onChange(topic, this.#troubles.get(topic) ?? null);
   }
 
   /** A record was not confirmed in time: if nothing better is known, that is the trouble. */
@@ -66,6 +67,11 @@ export class TopicHealth {
       this.#probing.delete(topic);
     }
   }
+}
+
+function withRemedy(topic: string, why: string): string {
+  const remedy = remedyFor(why, topic);
+  return remedy === undefined ? why : `${why}: ${remedy}`;
 }
 
 export type TopicHealthDeps = {

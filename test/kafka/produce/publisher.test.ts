@@ -380,17 +380,29 @@ describe('a publisher', () => {
   });
 
   it('waits for a topic that is not there yet, and says what troubles it', async () => {
-    cluster.unknownTopic = true;
+    cluster.cannotCount = new AttemptError('retry', 'UNKNOWN_TOPIC_OR_PARTITION');
     const waiting = publisher.publish(outgoing('k', 'v'), 60_000);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(publisher.trouble()).toBe('t: UNKNOWN_TOPIC_OR_PARTITION');
-    cluster.unknownTopic = false;
+    cluster.cannotCount = undefined;
+    await confirmed(waiting);
+    expect(publisher.trouble()).toBeNull();
+  });
+
+  it('names the right that is missing where it may not even see a topic', async () => {
+    cluster.cannotCount = new AttemptError('refused', 'TOPIC_AUTHORIZATION_FAILED');
+    const waiting = publisher.publish(outgoing('k', 'v'), 60_000);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(publisher.trouble()).toBe(
+      't: TOPIC_AUTHORIZATION_FAILED: grant Write on t to the user that Hookline logs in as',
+    );
+    cluster.cannotCount = undefined;
     await confirmed(waiting);
     expect(publisher.trouble()).toBeNull();
   });
 
   it('rejects what waits for a topic that does not come', async () => {
-    cluster.unknownTopic = true;
+    cluster.cannotCount = new AttemptError('retry', 'UNKNOWN_TOPIC_OR_PARTITION');
     expect(await refused(publisher.publish(outgoing('k', 'v'), 2_000))).toMatchObject({
       code: 'PUBLISH_DEADLINE',
     });
@@ -439,7 +451,7 @@ describe('a publisher', () => {
   });
 
   it('rejects what waits for the partitions of its topic when it is stopped', async () => {
-    cluster.unknownTopic = true;
+    cluster.cannotCount = new AttemptError('retry', 'UNKNOWN_TOPIC_OR_PARTITION');
     const ends = settled(publisher.publish(outgoing('k', 'v'), 60_000));
     await vi.advanceTimersByTimeAsync(200);
     await publisher.stop();
