@@ -109,7 +109,8 @@ const WHOLE = '*';
 /**
  * Reads SECRETS_DIR, then checks for changes once a second. Polling finds what watching misses: the link that Kubernetes
  * replaces when a mounted Secret changes, and new folders. An added key counts at once; a removed one counts after two
- * checks have seen the same, so that a program that empties a file before writing it can finish.
+ * checks have seen the same, so that a program that empties a file before writing it can finish. A file that stays empty removes
+ * nothing: without its values every webhook of the ref would be refused.
  */
 export async function watchSecrets(deps: SecretsWatchDeps): Promise<SecretsWatch> {
   const checkOnce = createCheck(deps);
@@ -145,6 +146,12 @@ function createCheck({ dir, onChange, onFault }: SecretsWatchDeps): (isFirst: bo
     const secrets = await readDirSecrets(dir, ref);
     // The files changed during the reading, which may have mixed both versions.
     if ((await fingerprint(dir, ref)) !== now) return;
+    const emptied = before && (await emptiedFile(dir, ref, before, secrets));
+    if (emptied)
+      throw new HooklineError(
+        'KEYS_INVALID',
+        `${emptied}: it is empty now; remove it where its keys are to count no more`,
+      );
     if (before ? !isSettled && removes(before, secrets) : isEmpty(secrets)) return;
     seen.set(ref, { inForce: { fingerprint: now, secrets }, lastCheck: now });
     faults.delete(ref);
@@ -176,6 +183,21 @@ function createCheck({ dir, onChange, onFault }: SecretsWatchDeps): (isFirst: bo
       } else if (isSettled) forget(ref);
     }
   };
+}
+
+/** A file that had values and holds none any more, as after a program that could not write it. One that is gone was removed. */
+async function emptiedFile(
+  dir: string,
+  ref: string,
+  before: DirSecrets,
+  after: DirSecrets,
+): Promise<string | undefined> {
+  for (const list of LISTS) {
+    if (before[list].length === 0 || after[list].length > 0) continue;
+    const path = join(dir, ref, FILES[list].name);
+    if (await stat(path).catch(() => null)) return path;
+  }
+  return undefined;
 }
 
 const removes = (before: DirSecrets, after: DirSecrets) =>

@@ -164,6 +164,21 @@ describe('the watch of SECRETS_DIR', () => {
     expect(the.watched.faults).toHaveLength(2);
   });
 
+  it('keeps what it read while a file stays empty, names it once, and drops its keys when it is removed', async () => {
+    await using the = await watchedOne();
+    const { watched, secret } = the;
+    const path = join(watched.dir, 'a', 'signing-secret');
+    truncateSync(path);
+    await watched.look(5);
+    expect(watched.secretsTold()).toEqual([secret]);
+    expect(watched.faults.map(({ error }) => error.message)).toEqual([
+      expect.stringContaining(`${path}: it is empty now`),
+    ]);
+    unlinkSync(path);
+    await watched.look(2);
+    expect(watched.secretsTold()).toEqual([secret, undefined]);
+  });
+
   it('reads again at the next look what could not be read once, though nothing about it seems to change', async () => {
     await using watched = new Watched();
     const secret = randomUUID();
