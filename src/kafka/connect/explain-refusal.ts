@@ -131,6 +131,9 @@ function explainSasl(error: unknown, { sasl }: KafkaConnection): Explanation | u
   return undefined;
 }
 
+/** A session that was too short to be renewed, as the token was about to end; or whose token is now that of another user. */
+const ENDED_SESSIONS: ReadonlySet<string> = new Set(['ILLEGAL_SASL_STATE', 'SASL_AUTHENTICATION_FAILED']);
+
 /** Whether it is about credentials, which may be others the next time: files are read again, tokens obtained anew. */
 export const isRefusal = (error: unknown): boolean =>
   eachError(error).some(
@@ -138,8 +141,7 @@ export const isRefusal = (error: unknown): boolean =>
       one.name === 'KafkaJSSASLAuthenticationError' ||
       one instanceof TokenRefusedError ||
       isTokenFault(one) ||
-      // A session that was too short to be renewed: the token was about to end.
-      (one as { type?: string }).type === 'ILLEGAL_SASL_STATE',
+      ENDED_SESSIONS.has((one as { type?: string }).type ?? ''),
   );
 
 const isTokenFault = (error: unknown) => hasCode(error, 'ACCESS_TOKEN_REFUSED', 'ACCESS_TOKEN_UNAVAILABLE');

@@ -135,6 +135,15 @@ it('credentials that are refused are tried again, as the files hold them then; e
   await reader.stop();
 });
 
+it('a session that cannot be renewed, as the token is that of another user now, is followed by a new one', async () => {
+  const { reader, clock, seen, on, crash } = await open();
+  const message = 'Cannot change principals during re-authentication from User.one: User.two';
+  crash(Object.assign(new Error(message), { type: 'SASL_AUTHENTICATION_FAILED' }));
+  await clock.advance(2_000);
+  expect([seen.consumers, on.fatal]).toEqual([2, []]);
+  await reader.stop();
+});
+
 it('silence is counted from the last attempt while credentials are refused: the process stays alive', async () => {
   const { reader, clock, connects, crash } = await open();
   connects.push(...Array.from({ length: 100 }, () => refusal('no')));
