@@ -109,8 +109,8 @@ const WHOLE = '*';
 /**
  * Reads SECRETS_DIR, then checks for changes once a second. Polling finds what watching misses: the link that Kubernetes
  * replaces when a mounted Secret changes, and new folders. An added key counts at once; a removed one counts after two
- * checks have seen the same, so that a program that empties a file before writing it can finish. A file that stays empty removes
- * nothing: without its values every webhook of the ref would be refused.
+ * checks have seen the same, so that a program that empties a file before writing it can finish. A file that stays empty ends none of
+ * its values: every webhook of the ref would be refused.
  */
 export async function watchSecrets(deps: SecretsWatchDeps): Promise<SecretsWatch> {
   const checkOnce = createCheck(deps);
@@ -143,19 +143,17 @@ function createCheck({ dir, onChange, onFault }: SecretsWatchDeps): (isFirst: bo
 
   const readChanged = async (ref: string, now: string, isSettled: boolean) => {
     const before = seen.get(ref)?.inForce?.secrets;
-    const secrets = await readDirSecrets(dir, ref);
+    const read = await readDirSecrets(dir, ref);
     // The files changed during the reading, which may have mixed both versions.
     if ((await fingerprint(dir, ref)) !== now) return;
-    const emptied = before && (await emptiedFile(dir, ref, before, secrets));
-    if (emptied)
-      throw new HooklineError(
-        'KEYS_INVALID',
-        `${emptied}: it is empty now; remove it where its keys are to count no more`,
-      );
-    if (before ? !isSettled && removes(before, secrets) : isEmpty(secrets)) return;
+    if (before ? !isSettled && removes(before, read) : isEmpty(read)) return;
+    const { secrets, emptied } = await keepEmptied(dir, ref, { before: before ?? read, read });
     seen.set(ref, { inForce: { fingerprint: now, secrets }, lastCheck: now });
     faults.delete(ref);
     onChange(ref, secrets);
+    if (emptied.length === 0) return;
+    const why = `${emptied.join(', ')}: empty now, and its earlier values stay live; remove the file to end them`;
+    report(ref, new HooklineError('KEYS_INVALID', why));
   };
 
   const forget = (ref: string) => {
@@ -185,19 +183,23 @@ function createCheck({ dir, onChange, onFault }: SecretsWatchDeps): (isFirst: bo
   };
 }
 
-/** A file that had values and holds none any more, as after a program that could not write it. One that is gone was removed. */
-async function emptiedFile(
+/** What was read; of files that had values and hold none any more, as after a program that could not write them, the earlier ones. */
+async function keepEmptied(
   dir: string,
   ref: string,
-  before: DirSecrets,
-  after: DirSecrets,
-): Promise<string | undefined> {
+  { before, read }: { readonly before: DirSecrets; readonly read: DirSecrets },
+): Promise<{ readonly secrets: DirSecrets; readonly emptied: readonly string[] }> {
+  const secrets: { -readonly [List in keyof DirSecrets]: DirSecrets[List] } = { ...read };
+  const emptied: string[] = [];
   for (const list of LISTS) {
-    if (before[list].length === 0 || after[list].length > 0) continue;
+    if (before[list].length === 0 || read[list].length > 0) continue;
     const path = join(dir, ref, FILES[list].name);
-    if (await stat(path).catch(() => null)) return path;
+    // One that is gone was removed.
+    if (!(await stat(path).catch(() => null))) continue;
+    secrets[list] = before[list];
+    emptied.push(path);
   }
-  return undefined;
+  return { secrets, emptied };
 }
 
 const removes = (before: DirSecrets, after: DirSecrets) =>

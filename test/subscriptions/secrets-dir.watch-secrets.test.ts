@@ -3,6 +3,7 @@ import { renameSync, rmSync, symlinkSync, truncateSync, unlinkSync } from 'node:
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hasCode } from '../../src/core/errors.ts';
+import { newEncryptionKey } from '../../src/crypto/keys.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { type DirSecrets, type SecretsWatch, watchSecrets } from '../../src/subscriptions/secrets-dir.ts';
 import { Fixture } from '../support/topics-fixture.ts';
@@ -170,13 +171,30 @@ describe('the watch of SECRETS_DIR', () => {
     const path = join(watched.dir, 'a', 'signing-secret');
     truncateSync(path);
     await watched.look(5);
-    expect(watched.secretsTold()).toEqual([secret]);
+    expect(new Set(watched.secretsTold())).toEqual(new Set([secret]));
     expect(watched.faults.map(({ error }) => error.message)).toEqual([
-      expect.stringContaining(`${path}: it is empty now`),
+      expect.stringContaining(`${path}: empty now`),
     ]);
     unlinkSync(path);
     await watched.look(2);
-    expect(watched.secretsTold()).toEqual([secret, undefined]);
+    expect(watched.secretsTold().at(-1)).toBeUndefined();
+    expect(watched.faults).toHaveLength(1);
+  });
+
+  it('takes what its other files have while one stays empty', async () => {
+    await using watched = new Watched();
+    const keys = { 'encryption-key': newEncryptionKey(), 'signing-secret': randomUUID() };
+    watched.fixture.secrets('a', keys);
+    await watched.start();
+    const renewed = randomUUID();
+    watched.fixture.secrets('a', { 'encryption-key': '', 'signing-secret': renewed });
+    await watched.look(3);
+    expect(watched.told.at(-1)?.secrets).toEqual({
+      subscriptionIds: [],
+      signingSecrets: [renewed],
+      encryptionKeys: [keys['encryption-key']],
+    });
+    expect(watched.faults).toHaveLength(1);
   });
 
   it('reads again at the next look what could not be read once, though nothing about it seems to change', async () => {
