@@ -1,5 +1,5 @@
 import { COMMAND_TYPES, type CommandResult } from '../core/command.ts';
-import { hasCode } from '../core/errors.ts';
+import { HooklineError, hasCode } from '../core/errors.ts';
 import type { IncomingRecord, Position } from '../core/record.ts';
 import { deadLetterMetrics } from '../delivery/dead-letter/dead-letter-headers.ts';
 import type { UnreadGap } from '../kafka/admin/consumer-lag.ts';
@@ -15,7 +15,7 @@ const MAX_SILENCE_MS = 120_000;
 const REFUSED = 'commands are not read: the brokers refuse the credentials or a right, trying again';
 const NOT_READ =
   'commands are not read, trying again; if a topic is missing (hookline topics plan), no other one is read either';
-const NOT_READY = 'commands are not read yet, trying again';
+const NOT_READ_NOW = 'commands are not read, trying again';
 
 const DELETED_UNREAD =
   'the commands of these offsets were deleted before they were read, by the retention of the topic or by hand: they get no result, have their senders send them again';
@@ -98,8 +98,8 @@ export function observeControl({ logger, metrics, clock }: Observed) {
           'command could not be finished, it is tried again',
         ),
       onInterrupted(err: Error) {
-        // At a first start this is usual: no stack, which looks like a fault.
-        if (hasCode(err, 'KAFKA_UNAVAILABLE')) logger.warn({ why: err.message }, NOT_READY);
+        // It says all: a stack, as at a first start where this is usual, would look like a fault of ours.
+        if (err instanceof HooklineError) logger.warn({ why: err.message }, NOT_READ_NOW);
         else logger.warn({ err }, NOT_READ);
       },
       onRecreated: (topic: string) =>

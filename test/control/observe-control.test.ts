@@ -39,7 +39,7 @@ it('tells that the brokers refuse the commands where they do, and of nothing els
   ]);
 });
 
-it('tells in one line, without a stack, that the brokers do not keep its group yet', () => {
+it('tells in one line, without a stack, why nothing is read where that is known', () => {
   const log = capturedLog();
   const { reader } = observeControl({
     logger: log.logger,
@@ -49,7 +49,7 @@ it('tells in one line, without a stack, that the brokers do not keep its group y
   reader.onInterrupted(new HooklineError('KAFKA_UNAVAILABLE', 'none is ready'));
   reader.onInterrupted(new Error('another fault'));
   expect(log.lines()).toMatchObject([
-    { why: 'the brokers cannot be reached (none is ready)', msg: 'commands are not read yet, trying again' },
+    { why: 'the brokers cannot be reached (none is ready)', msg: 'commands are not read, trying again' },
     { err: { message: 'another fault', stack: expect.any(String) } },
   ]);
   expect(log.lines()[0]).not.toHaveProperty('err');

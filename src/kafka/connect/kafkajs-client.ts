@@ -18,6 +18,8 @@ export type KafkaClient = Pick<kafkajs.Kafka, 'admin'> & {
   consumer(config: kafkajs.ConsumerConfig): kafkajs.Consumer & {
     /** Cuts the connections that are left when it has ended, or should have. */
     cut?(): void;
+    /** Names the remedy of an error that it tells by an event: those of its methods are explained already. */
+    explain?(error: Error): Error;
   };
 };
 
@@ -69,7 +71,9 @@ export function createKafkajs(connection: KafkaConnection, clientId: string, log
       const cut = () => {
         for (const socket of open) socket.destroy();
       };
-      return explaining({ ...consumer, cut }, explain);
+      // Which answers it has had, an event does not tell.
+      const explainEvent = (error: Error) => explain(error, false) as Error;
+      return explaining({ ...consumer, cut, explain: explainEvent }, explain);
     },
   };
 }

@@ -65,7 +65,7 @@ export class GroupConsumer {
       ...deps.options,
     });
     this.client.on(this.client.events.CRASH, ({ payload }) => {
-      if (payload.restart) deps.onRestart?.(payload.error);
+      if (payload.restart) deps.onRestart?.(this.client.explain?.(payload.error) ?? payload.error);
       if (payload.restart || this.#hasEnded) return;
       this.#hasEnded = true;
       deps.onEnd(payload.error);

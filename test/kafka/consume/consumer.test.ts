@@ -7,7 +7,12 @@ type Payload = Record<string, unknown>;
 
 /** A consumer on a client that a test drives: batches, crashes, and how its calls end. */
 function open(
-  calls: { connect?: () => Promise<void>; disconnect?: () => Promise<void>; cut?: () => void } = {},
+  calls: {
+    connect?: () => Promise<void>;
+    disconnect?: () => Promise<void>;
+    cut?: () => void;
+    explain?: (error: Error) => Error;
+  } = {},
   restarts = false,
 ) {
   const clock = manualClock();
@@ -30,15 +35,17 @@ function open(
     },
   } as unknown as KafkaClient;
   const ended: string[] = [];
+  const restarted: string[] = [];
   const consumer = new GroupConsumer({
     kafka,
     groupId: 'g',
     clock,
     restarts,
     onEnd: (error: Error) => ended.push(error.message),
+    onRestart: (error: Error) => restarted.push(error.message),
   });
   const tell = (name: string, payload: Payload) => listeners.get(name)?.({ payload });
-  return { clock, config, run, consumer, ended, tell };
+  return { clock, config, run, consumer, ended, restarted, tell };
 }
 
 /** A batch of these offsets whose log ends at `last`, on a partition that a seek interrupts after so many records. */
@@ -78,6 +85,13 @@ it('a consumer reports its end once, and none that kafkajs begins anew after', a
   expect(ended).toEqual([]);
   for (const restart of [false, false]) tell('crash', { restart, error: new Error('for good') });
   expect(ended).toEqual(['for good']);
+});
+
+it('why kafkajs begins a consumer anew is told with the remedy that its client knows', async () => {
+  const explain = ({ message }: Error) => new Error(`${message}: check KAFKA_CA_FILE`);
+  const { restarted, ended, tell } = open({ explain });
+  tell('crash', { restart: true, error: new Error('not trusted') });
+  expect([restarted, ended]).toEqual([['not trusted: check KAFKA_CA_FILE'], []]);
 });
 
 it('a consumer that has left is not begun anew by kafkajs, whose error came meanwhile', async () => {
