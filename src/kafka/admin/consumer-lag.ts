@@ -110,7 +110,9 @@ export function unreadGaps(
     const gaps: UnreadGap[] = [];
     for (const { topic, partitions } of await admin.fetchOffsets({ groupId, topics: [...topics] })) {
       const committed = new Map(partitions.map(({ partition, offset }) => [partition, Number(offset)]));
-      for (const { partition, ...offsets } of await admin.fetchTopicOffsets(topic)) {
+      // The brokers tell them in any order.
+      const present = (await admin.fetchTopicOffsets(topic)).sort((a, b) => a.partition - b.partition);
+      for (const { partition, ...offsets } of present) {
         const from = committed.get(partition) ?? -1;
         const first = Number(offsets.low);
         const end = Number(offsets.high);

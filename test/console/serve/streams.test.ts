@@ -64,8 +64,13 @@ it('keeps no place for a reader who left before it was known who they are', asyn
   await until('all have left', () => left === 10);
   const leaving = new AbortController();
   const headers = { accept: 'text/event-stream', cookie };
-  const read = async () =>
-    (await fetch(`http://127.0.0.1:${port}/quiet`, { headers, signal: leaving.signal })).status;
+  // Node closes the connection of an answer that nobody holds any more.
+  const held: Response[] = [];
+  const read = async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/quiet`, { headers, signal: leaving.signal });
+    held.push(answer);
+    return answer.status;
+  };
   // The last of them may be about to be told that its reader has left.
   for (let n = 0; n < 10; n++) await until('there is a place', async () => (await read()) === 200);
   expect(await read()).toBe(429);
