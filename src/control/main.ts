@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-
 import { commandSchemasIn } from '../avro/command-schemas.ts';
 import { openRegistry } from '../avro/open-registry.ts';
 import { watchedIds } from '../avro/watch-ids.ts';
@@ -9,8 +8,9 @@ import { misspelt } from '../config/misspelt.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { newId } from '../crypto/ids.ts';
 import { observeOpenCount } from '../dead-letters/observe-open-count.ts';
-import { unreadGaps, watchLag } from '../kafka/admin/consumer-lag.ts';
+import { watchLag } from '../kafka/admin/consumer-lag.ts';
 import { foreignMember } from '../kafka/admin/group-members.ts';
+import { unreadGaps } from '../kafka/admin/unread-gaps.ts';
 import { awaitTopics } from '../kafka/admin/watch-safety.ts';
 import { readInGroup } from '../kafka/consume/group-reader.ts';
 import { observePublishing, openKafka } from '../kafka/open-kafka.ts';

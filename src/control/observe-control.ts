@@ -2,7 +2,7 @@ import { COMMAND_TYPES, type CommandResult } from '../core/command.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { IncomingRecord, Position } from '../core/record.ts';
 import { deadLetterMetrics } from '../delivery/dead-letter/dead-letter-headers.ts';
-import type { UnreadGap } from '../kafka/admin/consumer-lag.ts';
+import type { UnreadGap } from '../kafka/admin/unread-gaps.ts';
 import type { ProcessContext } from '../runtime/process-shell.ts';
 import { SUBSCRIPTION_STATES, type SubscriptionRecord } from '../subscriptions/subscription-record.ts';
 import { controlMetrics } from './control-metrics.ts';
@@ -75,11 +75,9 @@ export function observeControl({ logger, metrics, clock }: Observed) {
       ),
     /** At the start: what no process of the group will read. */
     unreadGaps(gaps: readonly UnreadGap[]) {
-      for (const { topic, partition, from, to } of gaps) {
-        const at = { topic, partition };
-        if (from === null) logger.warn({ ...at, to: to - 1 }, UNREAD_UNKNOWN);
-        else if (from < to) logger.error({ ...at, from, to: to - 1 }, DELETED_UNREAD);
-        else logger.error({ ...at, from, end: to }, END_LOST);
+      for (const { kind, ...where } of gaps) {
+        if (kind === 'unknown') logger.warn(where, UNREAD_UNKNOWN);
+        else logger.error(where, kind === 'deleted' ? DELETED_UNREAD : END_LOST);
       }
     },
     /** What is not asked before the group is joined is not known afterwards. */

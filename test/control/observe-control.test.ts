@@ -87,9 +87,9 @@ it('tells at its start which commands nobody will read, or that this is not know
     clock: manualClock(),
   });
   unreadGaps([
-    { topic: 't', partition: 0, from: 1, to: 3 },
-    { topic: 't', partition: 1, from: null, to: 3 },
-    { topic: 't', partition: 2, from: 7, to: 5 },
+    { topic: 't', partition: 0, kind: 'deleted', from: 1, to: 2 },
+    { topic: 't', partition: 1, kind: 'unknown', to: 2 },
+    { topic: 't', partition: 2, kind: 'end lost', from: 7, end: 5 },
   ]);
   unknownGaps(new Error('no leader'));
   unknownGaps(AbortSignal.abort().reason);

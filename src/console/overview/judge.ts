@@ -21,7 +21,7 @@ export type Evidence = {
   /** Why PROMETHEUS_URL could not be asked; null where it could, or is unset. */
   readonly prometheusFault: string | null;
   /** Why this console cannot read the dead-letter topic, which it reads all the time; null where it can. */
-  readonly kafkaFault: string | null;
+  readonly deadLettersFault: string | null;
   /** Milliseconds since 1970. */
   readonly now: number;
 };
@@ -29,7 +29,11 @@ export type Evidence = {
 /** Whether all is well, and if not, what is wrong and what to do: the most urgent first. */
 export function judge(evidence: Evidence): Verdict {
   const { pods, hasTargets } = evidence;
-  const found = [...ofKafka(evidence), ...ofAlerts(evidence), ...(pods ? findProblems(pods, evidence) : [])];
+  const found = [
+    ...ofDeadLetters(evidence),
+    ...ofAlerts(evidence),
+    ...(pods ? findProblems(pods, evidence) : []),
+  ];
   const problems = found.sort((a, b) => Number(b.severity === 'act') - Number(a.severity === 'act'));
   const urgent = problems.filter(({ severity }) => severity === 'act').length;
   if (urgent > 0)
@@ -52,13 +56,13 @@ export function judge(evidence: Evidence): Verdict {
 
 const count = (n: number, one: string, many: string, rest: string) => `${n} ${n === 1 ? one : many} ${rest}`;
 
-const ofKafka = ({ kafkaFault }: Evidence): Problem[] =>
-  kafkaFault === null
+const ofDeadLetters = ({ deadLettersFault }: Evidence): Problem[] =>
+  deadLettersFault === null
     ? []
     : [
         {
           severity: 'look',
-          what: `This console cannot read the dead-letter topic: ${kafkaFault}.`,
+          what: `This console cannot read the dead-letter topic: ${deadLettersFault}.`,
           remedy:
             'What stands here comes from the processes themselves. Where the brokers cannot be reached, the other pages show nothing of Kafka, or what was read before: compare the Kafka settings of the console with those of ingress, and see whether it may connect to the brokers.',
           command: 'hookline doctor',

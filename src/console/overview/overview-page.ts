@@ -12,12 +12,12 @@ const PROMETHEUS_MS = 10_000;
 
 /**
  * Is it well, and if not, what is wrong and what to do. Below it the figures, an hour of plots, the processes and the keys.
- * @param kafkaFault why this console cannot read the dead-letter topic now
+ * @param deadLettersFault why this console cannot read the dead-letter topic now
  */
 export function overviewPage(
   { config, clock }: ConsoleDeps,
   { watch, http }: Watching,
-  kafkaFault: () => string | null,
+  deadLettersFault: () => string | null,
 ): Page {
   const { targets, prometheusUrl, prometheusMatch } = config.console;
   const prometheus =
@@ -47,7 +47,7 @@ export function overviewPage(
       hasTargets: targets.length > 0,
       recent: watch.recent(),
       prometheusFault: fault,
-      kafkaFault: kafkaFault(),
+      deadLettersFault: deadLettersFault(),
     });
     const plotsFrom = prometheus && fault === null ? 'Prometheus' : 'this console';
     const latest = watch.points().at(-1) ?? points.at(-1) ?? null;

@@ -22,7 +22,7 @@ const evidence = (pods: readonly PodReading[] | undefined, more: Partial<Evidenc
   recent: new Map(),
   alerts: [],
   prometheusFault: null,
-  kafkaFault: null,
+  deadLettersFault: null,
   now: 1_000_000_000,
   ...more,
 });
@@ -193,7 +193,7 @@ const CASES: readonly (readonly [what: string, given: Evidence, state: 'act' | '
   ],
   [
     'the console may not read the dead-letter topic, and any other one',
-    evidence([pod('')], { kafkaFault: 'payments.dead-letter: this user may not read it' }),
+    evidence([pod('')], { deadLettersFault: 'payments.dead-letter: this user may not read it' }),
     'look',
     'This console cannot read the dead-letter topic: payments.dead-letter: this user may not read it.',
   ],

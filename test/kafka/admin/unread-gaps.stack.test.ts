@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { unreadGaps } from '../../../src/kafka/admin/consumer-lag.ts';
+import { unreadGaps } from '../../../src/kafka/admin/unread-gaps.ts';
 import { createTopic } from '../../support/create-topic.ts';
 import { testKafka } from '../../support/topic-reader.ts';
 
@@ -30,8 +30,8 @@ it('what was deleted before a group has read it is told, and where that is not k
   );
   await admin.setOffsets({ groupId, topic, partitions: committed });
   expect(await gaps()).toEqual([
-    { topic, partition: 0, from: 1, to: 3 },
-    { topic, partition: 2, from: null, to: 3 },
-    { topic, partition: 3, from: 7, to: 5 },
+    { topic, partition: 0, kind: 'deleted', from: 1, to: 2 },
+    { topic, partition: 2, kind: 'unknown', to: 2 },
+    { topic, partition: 3, kind: 'end lost', from: 7, end: 5 },
   ]);
 });
