@@ -13,6 +13,9 @@ const MAX_DEPTH = 64;
 /** A long has 64 bits, seven in each byte. */
 const LONG_BYTES = 10;
 
+/** What avsc says of a long that no number holds exactly. */
+const INEXACT = 'potential precision loss';
+
 /** The bytes are not one value of the writer's type and nothing more. `leading` are the fields before the fault. */
 export class Undecodable extends Error {
   readonly leading: Readonly<Record<string, unknown>>;
@@ -24,9 +27,6 @@ export class Undecodable extends Error {
     this.leading = leading;
   }
 }
-
-/** What avsc says of a long that no number holds exactly. */
-const INEXACT = 'potential precision loss';
 
 /**
  * Reads what `writer` wrote, into the fields of `reader` where it is given. avsc believes each count and each length:

@@ -33,7 +33,7 @@ const SIGNS: readonly (readonly [ConnectionFault, RegExp])[] = [
   ['speaks-no-tls', /before secure TLS connection was established|WRONG_VERSION_NUMBER|wrong version number/],
   ['name-unknown', /\b(ENOTFOUND|EAI_AGAIN)\b/],
   ['nobody-listens', /\bECONNREFUSED\b/],
-  // kafkajs says the last two but one of brokers that accept a connection and answer nothing over it; we cut such a connection too.
+  // The last three are of brokers that accept a connection and answer nothing over it: two are kafkajs', and one our own cut's.
   [
     'no-answer',
     /\b(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)\b|Connection timeout|timed out|\bTimeout \(\d|Broker not connected|Timeout while acquiring lock|the broker sent nothing for \d/,

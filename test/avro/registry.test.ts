@@ -35,6 +35,15 @@ const answering =
 
 const registryAt = (url: string) => createRegistry({ url, timeoutMs: 300 });
 
+/** Whatever can be asked of a registry. */
+const everyAsk = (registry: ReturnType<typeof registryAt>) => [
+  () => registry.idOf('s', '{}'),
+  () => registry.writerType(7),
+  () => registry.versions('s'),
+  () => registry.subjects(),
+  () => registry.register('s', '{"type":"record","name":"R","fields":[]}'),
+];
+
 it('asks for answers as they are: without a word servers may pack them', async () => {
   await using server = await serve(({ method, url = '', headers }, response) => {
     const answer =
@@ -158,16 +167,8 @@ describe('the registry', () => {
     await using server = await serve((_request, response) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(body),
     );
-    const registry = registryAt(server.url);
-    const asks = [
-      () => registry.idOf('s', '{}'),
-      () => registry.writerType(7),
-      () => registry.versions('s'),
-      () => registry.subjects(),
-      () => registry.register('s', '{"type":"record","name":"R","fields":[]}'),
-    ];
     const at = status === 404 ? `${server.url} answered 404` : server.url;
-    for (const ask of asks) {
+    for (const ask of everyAsk(registryAt(server.url))) {
       const failure = await ask().catch((error: Error) => error);
       expect(describeError(failure)).toContain(
         `(${at}: what answers is no schema registry): see that a registry runs behind that address, and that SCHEMA_REGISTRY_URL has`,
@@ -183,15 +184,7 @@ describe('the registry', () => {
     await using server = await serve((_request, response) =>
       response.writeHead(status, { location: 'https://login.example/' }).end(body),
     );
-    const registry = registryAt(server.url);
-    const asks = [
-      () => registry.idOf('s', '{}'),
-      () => registry.writerType(7),
-      () => registry.versions('s'),
-      () => registry.subjects(),
-      () => registry.register('s', '{"type":"record","name":"R","fields":[]}'),
-    ];
-    for (const ask of asks) {
+    for (const ask of everyAsk(registryAt(server.url))) {
       const failure = await ask().catch((error: Error) => error);
       expect(describeError(failure)).toContain(
         `(${server.url}: what answers is no schema registry: it redirects to another address (${status})): see that`,

@@ -5,6 +5,13 @@ import { createMetrics } from '../../src/runtime/metrics.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
+/** What is told, and where its lines are. */
+function observed() {
+  const log = capturedLog();
+  const metrics = createMetrics({ ofNode: false });
+  return { log, ...observeControl({ logger: log.logger, metrics, clock: manualClock() }) };
+}
+
 it('counts comparisons with the provider that fail, until one does not', async () => {
   const metrics = createMetrics({ ofNode: false });
   const { reconciler } = observeControl({ logger: capturedLog().logger, metrics, clock: manualClock() });
@@ -23,12 +30,7 @@ it('counts comparisons with the provider that fail, until one does not', async (
 });
 
 it('tells that the brokers refuse the commands where they do, and of nothing else that comes between', () => {
-  const log = capturedLog();
-  const { reader } = observeControl({
-    logger: log.logger,
-    metrics: createMetrics({ ofNode: false }),
-    clock: manualClock(),
-  });
+  const { log, reader } = observed();
   reader.onRefused(new HooklineError('KAFKA_REFUSED', 't: this user may not read it'));
   reader.onRefused(new Error('Unknown topic t.'));
   reader.onRefused(null);
@@ -40,12 +42,7 @@ it('tells that the brokers refuse the commands where they do, and of nothing els
 });
 
 it('tells in one line, without a stack, why nothing is read where that is known', () => {
-  const log = capturedLog();
-  const { reader } = observeControl({
-    logger: log.logger,
-    metrics: createMetrics({ ofNode: false }),
-    clock: manualClock(),
-  });
+  const { log, reader } = observed();
   reader.onInterrupted(new HooklineError('KAFKA_UNAVAILABLE', 'none is ready'));
   reader.onInterrupted(new Error('another fault'));
   expect(log.lines()).toMatchObject([
@@ -80,12 +77,7 @@ it('is not ready while the brokers refuse to have a topic of its own read or wri
 });
 
 it('tells at its start which commands nobody will read, or that this is not known', () => {
-  const log = capturedLog();
-  const { unreadGaps, unknownGaps } = observeControl({
-    logger: log.logger,
-    metrics: createMetrics({ ofNode: false }),
-    clock: manualClock(),
-  });
+  const { log, unreadGaps, unknownGaps } = observed();
   unreadGaps([
     { topic: 't', partition: 0, kind: 'deleted', from: 1, to: 2 },
     { topic: 't', partition: 1, kind: 'unknown', to: 2 },

@@ -8,7 +8,7 @@ import { isRefusal } from '../connect/explain-refusal.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { AssignedWork } from './assigned-work.ts';
 import { GroupConsumer } from './consumer.ts';
-import { checkReadable, explainDenied, isTopicDenied } from './denied-rights.ts';
+import { checkReadable, explainGroupError, isTopicDenied } from './group-errors.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import { RecreatedTopics } from './recreated-topics.ts';
 import { singleWorkerAssigner } from './single-worker-assigner.ts';
@@ -91,7 +91,7 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
   const onRestart = (error: Error) => {
     if (clock.now() - toldAt < TELL_AGAIN_MS) return;
     toldAt = clock.now();
-    deps.onInterrupted(explainDenied(error, deps) as Error);
+    deps.onInterrupted(explainGroupError(error, deps) as Error);
   };
   let refused: Error | undefined;
   const onFailure = (error: unknown) => {
@@ -187,7 +187,7 @@ async function joinGroup(
     },
     onEnd(error) {
       work.end();
-      failure = explainDenied(error, deps);
+      failure = explainGroupError(error, deps);
       if (hasJoined) onEnd(failure as Error);
     },
   });
@@ -214,7 +214,7 @@ async function joinGroup(
   } catch (error) {
     work.end();
     await consumer.leave();
-    throw explainDenied(error, deps);
+    throw explainGroupError(error, deps);
   }
   return { consumer, work };
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { GroupConsumer } from './consumer.ts';
-import { explainDenied, isGroupNotReady } from './denied-rights.ts';
+import { explainGroupError, isGroupNotReady } from './group-errors.ts';
 import { GroupLease, LEASE_CHECK_MS } from './group-lease.ts';
 
 /**
@@ -47,7 +47,7 @@ export async function acquireLeaderLease(
     signal,
     clock,
     again: (error) => isGroupNotReady(error) && clock.now() <= giveUpAt,
-  }).catch((error) => Promise.reject(explainDenied(error, { groupId, topics: [topic] })));
+  }).catch((error) => Promise.reject(explainGroupError(error, { groupId, topics: [topic] })));
 }
 
 async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {

@@ -8,7 +8,7 @@ type Read = { readonly groupId: string; readonly topics: readonly string[] };
  * kafkajs tells neither of which topic nor of which group a right is missing, nor which group no broker keeps. Any other error is
  * given back as it is.
  */
-export function explainDenied(error: unknown, { groupId, topics }: Read): unknown {
+export function explainGroupError(error: unknown, { groupId, topics }: Read): unknown {
   if (error instanceof HooklineError) return error;
   if (isGroupNotReady(error)) {
     const remedy =

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkReadable } from '../../../src/kafka/consume/denied-rights.ts';
+import { checkReadable } from '../../../src/kafka/consume/group-errors.ts';
 import { forbidden, type TopicFetcher } from '../../../src/kafka/consume/topic-fetcher.ts';
 
 it('of several topics that may not be read the same one is named each time, whichever is answered first', async () => {
