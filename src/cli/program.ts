@@ -4,10 +4,7 @@ import { ConfigError } from '../config/env.ts';
 import { UsageError } from '../core/errors.ts';
 import { addBodiesCommand } from './bodies/bodies-command.ts';
 import { addCommandCommand } from './command/command-command.ts';
-import { addConsoleCommand } from './commands/console-command.ts';
-import { addSpoolCommand } from './commands/spool-command.ts';
-import { addTopicsCommand } from './commands/topics-command.ts';
-import { addTriggerCommand } from './commands/trigger-command.ts';
+import { addConsoleCommand } from './console-command.ts';
 import { addDlqCommand } from './dlq/dlq-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { addInspectCommand } from './inspect/inspect-command.ts';
@@ -15,8 +12,11 @@ import { addKeysCommand } from './keys/keys-command.ts';
 import { addSchemasCommand } from './schemas/schemas-command.ts';
 import { visible } from './shell/print-rows.ts';
 import { describeError, type ExitCode, type Run, type Shell } from './shell/shell.ts';
+import { addSpoolCommand } from './spool-command.ts';
 import { addSubscriptionsCommand } from './subscriptions/subscriptions-command.ts';
 import { addTailCommand } from './tail/tail-command.ts';
+import { addTopicsCommand } from './topics-command.ts';
+import { addTriggerCommand } from './trigger-command.ts';
 import { addVerifyCommand } from './verify/verify-command.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { registrySettings, schemaSettings } from '../../../src/avro/registry-settings.ts';
-import { sandboxUrlSettings } from '../../../src/cli/commands/trigger-command.ts';
+import { sandboxUrlSettings } from '../../../src/cli/trigger-command.ts';
 import { verifySettings } from '../../../src/cli/verify/verify-settings.ts';
 import { commandTopicSetting } from '../../../src/config/command-topics.ts';
 import type { Setting } from '../../../src/config/env.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { noteReasons } from '../../../src/cli/commands/spool-command.ts';
-import { HooklineError } from '../../../src/core/errors.ts';
+import { noteReasons } from '../../src/cli/spool-command.ts';
+import { HooklineError } from '../../src/core/errors.ts';
 
 const denied = (key: string) =>
   new HooklineError('BODY_STORE_REFUSED', `AccessDenied on ${key}`, { remedy: 'allow s3:PutObject' });

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { CONFIG_EXIT_CODE } from '../../config/env.ts';
-import type { ExitCode, Run, Shell } from '../shell/shell.ts';
+import { CONFIG_EXIT_CODE } from '../config/env.ts';
+import type { ExitCode, Run, Shell } from './shell/shell.ts';
 
 export function addConsoleCommand(program: Command, shell: Shell, run: Run): void {
   program
@@ -11,7 +11,7 @@ export function addConsoleCommand(program: Command, shell: Shell, run: Run): voi
     .action(run(() => serveConsole(shell)));
 }
 
-const CONSOLE = join(import.meta.dirname, '../../console/main.ts');
+const CONSOLE = join(import.meta.dirname, '../console/main.ts');
 
 /** Runs the console as a process of its own until it ends, or this one is told to. */
 async function serveConsole(shell: Shell): Promise<ExitCode> {

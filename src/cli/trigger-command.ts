@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { envReader, url } from '../../config/env.ts';
-import { UsageError } from '../../core/errors.ts';
-import { collect, ifGiven, secondsAsMs, wholeNumber } from '../shell/option-values.ts';
-import { printRows } from '../shell/print-rows.ts';
-import type { ExitCode, Run, Shell } from '../shell/shell.ts';
+import { envReader, url } from '../config/env.ts';
+import { UsageError } from '../core/errors.ts';
+import { collect, ifGiven, secondsAsMs, wholeNumber } from './shell/option-values.ts';
+import { printRows } from './shell/print-rows.ts';
+import type { ExitCode, Run, Shell } from './shell/shell.ts';
 
 type Options = {
   count: string;

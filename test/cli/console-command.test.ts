@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RunningProcess } from '../../support/running-process.ts';
+import { RunningProcess } from '../support/running-process.ts';
 
 /** Nothing answers there: the console starts all the same. */
 const AWAY = { KAFKA_BROKERS: '127.0.0.1:9', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { cli } from '../../support/cli.ts';
-import { serve } from '../../support/serve.ts';
+import { cli } from '../support/cli.ts';
+import { serve } from '../support/serve.ts';
 
 /** What the sandbox answers where it has sent more than it keeps. */
 async function trigger(answer: object, ...options: string[]) {

@@ -1,25 +1,25 @@
 import type { Command } from 'commander';
-import { envReader } from '../../config/env.ts';
-import { spoolSettings, subscriptionSettings } from '../../config/shared-settings.ts';
-import { HooklineError, UsageError } from '../../core/errors.ts';
-import { isoOf } from '../../core/instant.ts';
-import { readSealingKeys } from '../../crypto/sealing.ts';
-import type { Redelivery } from '../../dead-letters/open-redelivery.ts';
-import type { DrainObserver } from '../../delivery/store/drain-row.ts';
-import { drainSpool } from '../../delivery/store/drain-spool.ts';
-import { systemClock } from '../../runtime/clock.ts';
-import { retry, STARTUP_BACKOFF } from '../../runtime/retry.ts';
-import { hasSpool, Spool } from '../../spool/spool.ts';
-import { damageText, HAD_NO_SEAL } from '../../spool/spool-row.ts';
+import { envReader } from '../config/env.ts';
+import { spoolSettings, subscriptionSettings } from '../config/shared-settings.ts';
+import { HooklineError, UsageError } from '../core/errors.ts';
+import { isoOf } from '../core/instant.ts';
+import { readSealingKeys } from '../crypto/sealing.ts';
+import type { Redelivery } from '../dead-letters/open-redelivery.ts';
+import type { DrainObserver } from '../delivery/store/drain-row.ts';
+import { drainSpool } from '../delivery/store/drain-spool.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { retry, STARTUP_BACKOFF } from '../runtime/retry.ts';
+import { hasSpool, Spool } from '../spool/spool.ts';
+import { damageText, HAD_NO_SEAL } from '../spool/spool-row.ts';
 import {
   type Config,
   connectKafka,
   connectRedelivery,
   loadConfig,
   REDELIVERY_GROUPS,
-} from '../shell/connections.ts';
-import { printFields } from '../shell/print-rows.ts';
-import type { ExitCode, Run, Shell } from '../shell/shell.ts';
+} from './shell/connections.ts';
+import { printFields } from './shell/print-rows.ts';
+import type { ExitCode, Run, Shell } from './shell/shell.ts';
 
 type Options = { dir?: string; json?: boolean; unattended?: boolean };
 

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import { UsageError } from '../../core/errors.ts';
-import { withAdmin } from '../../kafka/admin/describe-topics.ts';
-import type { TopicSpec } from '../../kafka/admin/topic-specs.ts';
-import { applyTopics, countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
-import { orAborted } from '../../runtime/or-aborted.ts';
-import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
-import { collect, wholeNumber } from '../shell/option-values.ts';
-import { printRows } from '../shell/print-rows.ts';
-import { TOPIC_GROUPS, topicsOf } from '../shell/schemas-and-topics.ts';
-import type { ExitCode, Run, Shell } from '../shell/shell.ts';
+import { UsageError } from '../core/errors.ts';
+import { withAdmin } from '../kafka/admin/describe-topics.ts';
+import type { TopicSpec } from '../kafka/admin/topic-specs.ts';
+import { applyTopics, countBrokers, planTopics, type TopicPlan } from '../kafka/admin/topics.ts';
+import { orAborted } from '../runtime/or-aborted.ts';
+import { CLI_GROUPS, connectKafka, loadConfig } from './shell/connections.ts';
+import { collect, wholeNumber } from './shell/option-values.ts';
+import { printRows } from './shell/print-rows.ts';
+import { TOPIC_GROUPS, topicsOf } from './shell/schemas-and-topics.ts';
+import type { ExitCode, Run, Shell } from './shell/shell.ts';
 
 /** More than any topic needs: a typing error must not create a million partitions. */
 const MAX_PARTITIONS = 10_000;
