@@ -46,6 +46,9 @@ const CONTRACTS = 'test/contracts/*.contracts.test.ts';
 /** Other people's readers of Kafka and Avro, at their default settings: `make test-readers` fetches and runs them. */
 const READERS = 'test/readers/*.readers.test.ts';
 
+/** From one Kafka cluster to another with MirrorMaker, by docs/another-cluster.md: `make test-move`. */
+const MOVE = 'test/move/*.move.test.ts';
+
 /** The console's pages in Chromium, on a real Kafka: `make test-console`. */
 const BROWSER = 'test/browser/*.browser.test.ts';
 
@@ -103,6 +106,7 @@ export default defineConfig({
             IDENTITY,
             READERS,
             RELEASE,
+            MOVE,
             BROWSER,
           ],
           deps,
@@ -272,6 +276,16 @@ export default defineConfig({
           // The first run fetches and builds the readers.
           hookTimeout: 30 * 60_000,
           fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'move',
+          include: [MOVE],
+          deps,
+          testTimeout: 120_000,
+          // The first run fetches MirrorMaker.
+          hookTimeout: 20 * 60_000,
         },
       },
       {

@@ -15,7 +15,7 @@ const usages = await cliUsages();
 
 /** Programs that a reader has or is told to install. */
 const OTHER_PROGRAMS = new Set(
-  'cat cosign cp curl datacontract docker echo eval export grep helm kcat kill kind kubectl mkdir node openssl pip printf sed sleep'.split(
+  'cat cosign cp curl datacontract diff docker echo eval export grep helm kcat kill kind kubectl mkdir node openssl pip printf sed sleep sort'.split(
     ' ',
   ),
 );
