@@ -6,6 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { readWanted } from '../../src/cli/subscriptions/read-wanted.ts';
 import { parseCommand } from '../../src/control/read-command.ts';
 import { COMMAND_TYPES } from '../../src/core/command.ts';
+import { OWN_TOPICS, topicName } from '../../src/core/names.ts';
+import { topicSpecs } from '../../src/kafka/admin/topic-specs.ts';
 import { DEFAULT_DIALECT, parseDialect } from '../../src/provider/dialect.ts';
 import { readDocument, sectionOf, tableRows } from '../support/documents.ts';
 import { ROOT } from '../support/source-tree.ts';
@@ -58,6 +60,31 @@ describe('docs/commands.md', () => {
     const [, inAvro = ''] = /^command = (\{[\s\S]*?\})$/m.exec(text) ?? [];
     expect([...inAvro.matchAll(/"(\w+)": /g)].map(([, name]) => name)).toEqual(fields);
   });
+});
+
+describe('docs/security.md', () => {
+  const section = sectionOf(readDocument('docs/security.md'), '## Where personal data is, and how long');
+  const rows = tableRows(section);
+
+  it.each(Object.values(OWN_TOPICS).map((name) => topicName('payments', name)))(
+    'says how long %s keeps what it holds',
+    (topic) => {
+      const [, , until = ''] = rows.find(([where = '']) => where.includes(`\`${topic}\``)) ?? [];
+      const specs = topicSpecs({
+        prefix: 'payments',
+        eventTopics: ['unclassified'],
+        commandTopics: ['payments.commands'],
+        partitions: 6,
+        replicationFactor: 3,
+        maxRecordBytes: 1,
+        minInsyncReplicas: 2,
+      });
+      const days = Number(specs.find(({ name }) => name === topic)?.config['retention.ms']) / 86_400_000;
+      if (days > 0) expect(until).toMatch(new RegExp(`^${days} days?\\b`));
+      else expect(until).not.toMatch(/\d days?$/);
+      expect(until).not.toBe('');
+    },
+  );
 });
 
 describe('docs/dialect.md', () => {
