@@ -1,4 +1,4 @@
-import { HooklineError } from '../core/errors.ts';
+import { HooklineError, hasCode } from '../core/errors.ts';
 import type { ProcessContext } from '../runtime/process-shell.ts';
 import { isRegistryUnavailable } from './record-reader.ts';
 import type { Registry } from './registry.ts';
@@ -56,14 +56,16 @@ export async function watchedIds(
     if (lost.length > 0) throw new HooklineError('SCHEMA_NOT_REGISTERED', lost.join(', '));
     return false;
   };
+  const tell = outcomesTold(logger);
   const watch = async () => {
     for (;;) {
       await wait(LOOK_EVERY_MS * (1 + clock.random()));
       try {
         if (await areConfirmed()) return;
+        tell(null);
       } catch (err) {
         signal.throwIfAborted();
-        if (!isRegistryUnavailable(err)) logger.error({ err }, 'the ids of the schemas cannot be looked up');
+        tell(err);
       }
     }
   };
@@ -71,4 +73,29 @@ export async function watchedIds(
     // It is stopping.
   });
   return ids;
+}
+
+/** Nothing fails while a process runs: without this line, its next start would be the first to show a password that is wrong, say. */
+const NOT_ASKED =
+  'the schema registry cannot be asked for the ids of the schemas: this process goes on with those that it has, one that starts without a startup cache waits';
+const LOST =
+  'the registry does not have the schemas any more: consumers may not be able to read what is written, and a process that starts waits; before hookline schemas push, see "The schema registry was restored" in the runbook';
+
+/** A line where the looks at the registry begin to fail, fail otherwise, or succeed again. */
+function outcomesTold(logger: ProcessContext['logger']): (err: unknown) => void {
+  let told = '';
+  return (err) => {
+    const isUnavailable = isRegistryUnavailable(err);
+    // An absence has other words each time: a connection that is refused, then one that is cut.
+    const now = err === null ? '' : isUnavailable ? (err as HooklineError).code : String(err);
+    if (now === told) return;
+    told = now;
+    if (err === null) logger.info('the schema registry has the ids of the schemas again');
+    else if (isUnavailable) logger.warn({ err }, NOT_ASKED);
+    else
+      logger.error(
+        { err },
+        hasCode(err, 'SCHEMA_NOT_REGISTERED') ? LOST : 'the ids of the schemas cannot be looked up',
+      );
+  };
 }

@@ -51,24 +51,41 @@ it('ends the process when the registry has other ids than at its start, and has 
   expect(the.failures).toHaveLength(1);
 });
 
-it('goes on where the registry has had other ids once, or is not there, and says that it has lost a schema', async () => {
+it('goes on where the registry has had other ids once', async () => {
   const the = await watching();
   the.answers.ids = [2, 1];
   await the.clock.advance(61_000);
   the.answers.ids = [1, 2];
   await the.clock.advance(60_000);
-  the.answers.failure = new HooklineError('REGISTRY_UNAVAILABLE');
-  await the.clock.advance(120_000);
   expect([the.failures, the.lines()]).toEqual([[], []]);
-  the.answers.failure = undefined;
-  the.answers.ids = [1, null];
-  await the.clock.advance(60_000);
-  expect([the.failures, the.lines().map(({ msg }) => msg)]).toEqual([
-    [],
-    ['the ids of the schemas cannot be looked up'],
-  ]);
   the.stopping.abort(new Error('stopped'));
   const { looks } = the.answers;
   await the.clock.advance(600_000);
   expect([the.answers.looks, the.clock.waiting()]).toEqual([looks, 0]);
+});
+
+it('goes on without the registry, and says once that it cannot be asked, that it lacks schemas, and that they are back', async () => {
+  const the = await watching();
+  const told = () => the.lines().map(({ level, msg, err }) => `${level} ${msg} ${(err as Error)?.message}`);
+  the.answers.failure = new HooklineError('REGISTRY_UNAVAILABLE', 'connect ECONNREFUSED');
+  await the.clock.advance(61_000);
+  expect(told()).toEqual([expect.stringMatching(/^warn the schema registry cannot be asked.*ECONNREFUSED/)]);
+  the.answers.failure = new HooklineError('REGISTRY_UNAVAILABLE', 'socket hang up');
+  await the.clock.advance(600_000);
+  expect(told()).toHaveLength(1);
+  the.answers.failure = new HooklineError('REGISTRY_REFUSED', undefined, { remedy: 'correct the password' });
+  await the.clock.advance(600_000);
+  expect(told().slice(1)).toEqual([expect.stringMatching(/^warn .*one that starts.*waits.*the password$/)]);
+  the.answers.failure = undefined;
+  the.answers.ids = [1, null];
+  await the.clock.advance(600_000);
+  expect(told().slice(2)).toEqual([
+    expect.stringMatching(/^error the registry does not have the schemas any more.*runbook.*b\.avsc/),
+  ]);
+  the.answers.ids = [1, 2];
+  await the.clock.advance(600_000);
+  expect(told().slice(3)).toEqual([
+    expect.stringMatching(/^info the schema registry has the ids of the schemas again/),
+  ]);
+  expect(the.failures).toEqual([]);
 });
