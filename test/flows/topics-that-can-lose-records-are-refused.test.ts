@@ -165,8 +165,8 @@ describe('a topic that can lose records', () => {
 });
 
 describe('while a process runs', () => {
-  it('a topic that is made unsafe is told of, and again when it is repaired', async () => {
-    const topic = fixture.topic('unclassified');
+  /** What control does beside its work, oftener. */
+  const watch = (topics: readonly string[], compacted: readonly string[] = []) => {
     const { kafka } = loadConfig({ source: nodeSource(fixture.env) }, 'kafka');
     const files = { renewed() {}, unusable() {} };
     const client = { clock: systemClock, clientId: 'test', log: () => {} };
@@ -174,12 +174,19 @@ describe('while a process runs', () => {
     const metrics = createMetrics();
     const safety = new TopicSafety({
       kafka: openKafka({ settings: kafka, files, ...client }).client,
-      topics: [topic, fixture.topic('dead-letter')],
+      topics,
+      compacted,
       minInsyncReplicas: 2,
       intervalMs: 100,
       observer: observeTopicSafety({ logger: log.logger, metrics }),
     });
     safety.watch();
+    return { safety, log, metrics };
+  };
+
+  it('a topic that is made unsafe is told of, and again when it is repaired', async () => {
+    const topic = fixture.topic('unclassified');
+    const { safety, log, metrics } = watch([topic, fixture.topic('dead-letter')]);
     await setTopicConfig(fixture.env, topic, UNSAFE);
     const trouble = await until('it is unsafe', () => safety.trouble());
     expect(trouble).toContain(
@@ -194,6 +201,29 @@ describe('while a process runs', () => {
       'topic is safe again',
     ]);
   });
+
+  it('a state topic that begins to delete records by their age is told of, and apply ends that', async () => {
+    const topic = fixture.topic('subscriptions');
+    const { safety } = watch([topic], [topic]);
+    const set = (config: Readonly<Record<string, string>>) =>
+      setTopicConfig(fixture.env, topic, { ...config, 'min.insync.replicas': '2' });
+    const both = { 'cleanup.policy': 'compact,delete' };
+    await set(both);
+    const why = 'cleanup.policy has delete too, must be compact';
+    expect(await until('it is unsafe', () => safety.trouble())).toContain(`${topic}: ${why}`);
+    expect((await findings(fixture.env)).find(({ check }) => check === `topic ${topic}`)).toMatchObject({
+      state: 'FAULT',
+      finding: expect.stringContaining(`TOPICS_UNSAFE: ${why}`),
+    });
+    await set({ ...both, 'retention.ms': '-1', 'retention.bytes': '-1' });
+    await until('nothing is deleted for its age', () => safety.trouble() === null);
+    await set({ ...both, 'retention.ms': String(DAY) });
+    await until('it is unsafe again', () => safety.trouble());
+    await apply();
+    await until('it is safe', () => safety.trouble() === null);
+    await safety.stop();
+    expect(await topicConfig(fixture.env, topic)).toMatchObject({ 'cleanup.policy': 'compact' });
+  }, 60_000);
 });
 
 // The last ones: a broker of the three is killed.

@@ -10,6 +10,8 @@ export type SafetyReading = {
   readonly unclean: boolean | undefined;
   /** Whether the brokers delete records behind which others have the same key. */
   readonly compacts: boolean | undefined;
+  /** Whether they delete records by their age, or by the size of the topic. */
+  readonly expires: boolean | undefined;
   /** Why something is undefined. */
   readonly unknown: string | undefined;
 };
@@ -26,6 +28,7 @@ export type SafetyAssessment = {
 const MIN_INSYNC = 'min.insync.replicas';
 const UNCLEAN = 'unclean.leader.election.enable';
 const CLEANUP = 'cleanup.policy';
+const RETENTION = ['retention.ms', 'retention.bytes'];
 
 /** @throws the client's error if no broker answers */
 export async function readSafety(
@@ -34,7 +37,7 @@ export async function readSafety(
 ): Promise<Map<string, SafetyReading>> {
   if (topics.length === 0) return new Map();
   const configs = await askForEach(topics, (names) =>
-    describeConfigs(admin, names, [MIN_INSYNC, UNCLEAN, CLEANUP]),
+    describeConfigs(admin, names, [MIN_INSYNC, UNCLEAN, CLEANUP, ...RETENTION]),
   );
   const replicas = await askForEach(topics, (names) => fewestReplicas(admin, names));
   return new Map(topics.map((topic) => [topic, toReading(configs.get(topic), replicas.get(topic))]));
@@ -47,6 +50,7 @@ function toReading(
   const values = config instanceof Map ? config : new Map<string, string>();
   const minInsync = Number(values.get(MIN_INSYNC));
   const unclean = values.get(UNCLEAN);
+  const policy = values.get(CLEANUP);
   const failed = [config, replicas].filter((one) => one instanceof Error);
   const silent = [MIN_INSYNC, UNCLEAN].filter((name) => !values.has(name));
   const unknown =
@@ -56,7 +60,8 @@ function toReading(
     replicas: typeof replicas === 'number' ? replicas : undefined,
     minInsync: minInsync > 0 ? minInsync : undefined,
     unclean: unclean === undefined ? undefined : unclean === 'true',
-    compacts: values.get(CLEANUP)?.includes('compact'),
+    compacts: policy?.includes('compact'),
+    expires: policy?.includes('delete') && RETENTION.some((name) => values.get(name) !== '-1'),
     unknown,
   };
 }
@@ -70,7 +75,7 @@ export function assessSafety(
   required: number,
   { isState = false } = {},
 ): SafetyAssessment {
-  const { replicas, minInsync, unclean, compacts, unknown } = reading;
+  const { replicas, minInsync, unclean, compacts, expires, unknown } = reading;
   const faults: string[] = [];
   const remedies: string[] = [];
   const warnings: string[] = [];
@@ -98,6 +103,11 @@ export function assessSafety(
     fault(
       `${CLEANUP} is delete, must be compact: keys of subscriptions are gone when the retention is over`,
       'run hookline topics apply --allow-data-loss --topic TOPIC, which sets it to compact',
+    );
+  if (compacts && expires && isState)
+    fault(
+      `${CLEANUP} has delete too, must be compact: keys of subscriptions are gone when the retention is over`,
+      'run hookline topics apply, which sets it to compact, and before a restart write the subscriptions again (HooklineTopicsUnsafe in the runbook)',
     );
   if (compacts && !isState)
     fault(

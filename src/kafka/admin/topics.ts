@@ -168,7 +168,7 @@ function unsafeNotes(
 ): string[] {
   const changed = changes.find(({ setting }) => setting === 'min.insync.replicas')?.wanted;
   const minInsync = Number(changed ?? config.get('min.insync.replicas')) || undefined;
-  const others = { unclean: undefined, compacts: undefined, unknown: undefined };
+  const others = { unclean: undefined, compacts: undefined, expires: undefined, unknown: undefined };
   const { faults, remedies } = assessSafety({ replicas, minInsync, ...others }, minInsyncReplicas);
   return faults.map((fault, n) => `${fault}: ${remedies[n]}`);
 }

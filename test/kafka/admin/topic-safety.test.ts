@@ -6,6 +6,7 @@ const SAFE: SafetyReading = {
   minInsync: 2,
   unclean: false,
   compacts: false,
+  expires: true,
   unknown: undefined,
 };
 const assess = (reading: Partial<SafetyReading>, required = 2) =>
@@ -21,7 +22,19 @@ describe('a topic', () => {
   });
 
   it('is safe with compaction where only the latest record of a key counts', () => {
-    expect(assessSafety({ ...SAFE, compacts: true }, 2, { isState: true }).faults).toEqual([]);
+    expect(assessSafety({ ...SAFE, compacts: true, expires: false }, 2, { isState: true }).faults).toEqual(
+      [],
+    );
+  });
+
+  it('is unsafe there where records are deleted by their age too', () => {
+    const { faults, remedies } = assessSafety({ ...SAFE, compacts: true }, 2, { isState: true });
+    expect(faults).toEqual([
+      'cleanup.policy has delete too, must be compact: keys of subscriptions are gone when the retention is over',
+    ]);
+    expect(remedies).toEqual([
+      expect.stringMatching(/^run hookline topics apply, .* before a restart .* runbook\)$/),
+    ]);
   });
 
   it('is unsafe there without it: what is the latest record of its key would be deleted too', () => {
@@ -31,7 +44,9 @@ describe('a topic', () => {
     ]);
     expect(remedies).toEqual([expect.stringContaining('--allow-data-loss --topic TOPIC')]);
     // Where the brokers do not say, nothing is known against it.
-    expect(assessSafety({ ...SAFE, compacts: undefined }, 2, { isState: true }).faults).toEqual([]);
+    expect(
+      assessSafety({ ...SAFE, compacts: undefined, expires: undefined }, 2, { isState: true }).faults,
+    ).toEqual([]);
   });
 
   it.each<[string, Partial<SafetyReading>, number, RegExp, RegExp]>([
