@@ -9,7 +9,10 @@ export type FollowerDeps = TopicDeps & {
   readonly onRecord: (record: IncomingRecord) => void | Promise<void>;
   /** Where it begins, unless at the oldest record: with what comes after the start, or with what was written since then (ms). */
   readonly from?: 'now' | number;
-  /** The reading was interrupted, and goes on: told once, and again every few seconds while it lasts. */
+  /**
+   * The reading was interrupted, or the ends that somebody waits for cannot be asked for, and it goes on: told once, and again every few
+   * seconds while it lasts.
+   */
   readonly onBrokenOff?: (error: Error) => void;
   /** The partition is read from its oldest record again: the topic is another one of the same name, or has lost its end. */
   readonly onRewound?: (partition: number) => void;
@@ -22,6 +25,9 @@ const CAUGHT_UP_POLL_MS = 20;
 const STALE_LEADER_MS = 30_000;
 /** 0.4 to 0.5 s, before the brokers are asked again. */
 const ASK_AGAIN: Backoff = { firstMs: 500, factor: 1, maxMs: 500 };
+/** Leaders move: what fails as often in a row is told. */
+const TOLD_FROM = 3;
+const TELL_EVERY_MS = 10_000;
 
 /** Starts to read a whole topic, and goes on with what is written to it. Rejects where the brokers don't answer. */
 export async function followTopic(deps: FollowerDeps): Promise<TopicFollower> {
@@ -45,6 +51,7 @@ export class TopicFollower {
   /** By partition, the offset behind the last record that this process is known to have written. */
   readonly #written = new Map<number, bigint>();
   #rewinds = 0;
+  #toldAt = Number.NEGATIVE_INFINITY;
   readonly #stopping = new AbortController();
 
   constructor(deps: FollowerDeps, fetcher: TopicFetcher, begin: Iterable<readonly [number, bigint]>) {
@@ -118,9 +125,19 @@ export class TopicFollower {
     this.#positions.set(partition, next);
   }
 
-  /** Leaders move and brokers restart: a reader that catches up waits for that too. */
+  /**
+   * Leaders move and brokers restart: a reader that catches up waits for that too. It asks over a connection of its own, which may be
+   * refused while the one that reads lives on: a password was changed, say.
+   */
   #ends(signal: AbortSignal): Promise<ReadonlyMap<number, bigint>> {
-    return retry(() => this.#fetcher.offsets('end'), { signal, backoff: ASK_AGAIN, clock: this.#deps.clock });
+    const { clock, onBrokenOff } = this.#deps;
+    const onFailure = (error: unknown, attempt: number) => {
+      // All commands that wait ask at the same time.
+      if (attempt < TOLD_FROM || clock.now() < this.#toldAt + TELL_EVERY_MS) return;
+      this.#toldAt = clock.now();
+      onBrokenOff?.(error as Error);
+    };
+    return retry(() => this.#fetcher.offsets('end'), { signal, backoff: ASK_AGAIN, clock, onFailure });
   }
 
   #positionOf = (partition: number): bigint => this.#positions.get(partition) ?? 0n;

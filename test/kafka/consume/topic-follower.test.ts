@@ -144,6 +144,28 @@ it('a broker that fails is reported once, and the others are read meanwhile', as
   expect(broken).toEqual(['connection refused']);
 });
 
+it('who cannot ask how far the topic goes waits, and it is told once for all that wait, also where the reading goes on', async () => {
+  const topic = new ScriptedTopic([1]);
+  topic.append(0, 'a');
+  let isRefused = true;
+  let asked = 0;
+  const openTopic = () => ({
+    ...topic.open(),
+    async offsets(at: Parameters<ReturnType<typeof topic.open>['offsets']>[0]) {
+      asked++;
+      if (isRefused) throw new HooklineError('KAFKA_REFUSED', 'wrong user or password');
+      return topic.open().offsets(at);
+    },
+  });
+  const { follower, seen, broken } = await follow(topic, { openTopic });
+  const all = Promise.all([1, 2, 3].map(() => follower.caughtUp(soon())));
+  await until('each has asked four times', () => asked >= 12);
+  expect(seen).toEqual(['a']);
+  expect(broken).toEqual([expect.stringContaining('wrong user or password')]);
+  isRefused = false;
+  await all;
+});
+
 it('a partition without a leader is read as soon as it has one', async () => {
   const topic = new ScriptedTopic([1, 1]);
   topic.leaders = [1, undefined];
