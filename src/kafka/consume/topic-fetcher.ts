@@ -173,25 +173,23 @@ export const forbidden = (topic: string, cause: unknown) =>
 const STARTING: Backoff = { firstMs: 100, factor: 2, maxMs: 1_000 };
 const STARTS = 6;
 
-/** A topic whose brokers have answered. Rejects with what they said last, or where they said nothing. */
-export async function openStarted({
-  openTopic,
-  topic,
-  clock,
-  opening: signal = new AbortController().signal,
-}: TopicDeps): Promise<TopicFetcher> {
-  const fetcher = openTopic(topic);
+/** Asks what is refused for a moment: partitions that were made just now, or whose leader moves, have none. */
+export function askStarting<T>(
+  ask: () => Promise<T>,
+  { clock, opening: signal = new AbortController().signal }: Pick<TopicDeps, 'clock' | 'opening'>,
+): Promise<T> {
   let starts = 0;
   const again = (error: unknown) => ++starts < STARTS && !hasCode(error, 'KAFKA_REFUSED');
+  const answer = retry(ask, { backoff: STARTING, signal, clock, again });
+  // Cut off from brokers that say nothing, the client would leave it open.
+  return orAborted(answer, signal);
+}
+
+/** A topic whose brokers have answered. Rejects with what they said last, or where they said nothing. */
+export async function openStarted(deps: TopicDeps): Promise<TopicFetcher> {
+  const fetcher = deps.openTopic(deps.topic);
   try {
-    const lookedUp = retry(() => fetcher.lookUp(), {
-      backoff: STARTING,
-      signal,
-      clock,
-      again,
-    });
-    // Cut off from brokers that say nothing, the client would leave it open.
-    await orAborted(lookedUp, signal);
+    await askStarting(() => fetcher.lookUp(), deps);
     return fetcher;
   } catch (error) {
     fetcher.close();

@@ -2,7 +2,7 @@ import type { IncomingRecord, Position } from '../../core/record.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import type { Fetched } from './read-answer.ts';
 import { readPartitions } from './read-partitions.ts';
-import { openStarted, type TopicDeps, type TopicFetcher } from './topic-fetcher.ts';
+import { askStarting, openStarted, type TopicDeps, type TopicFetcher } from './topic-fetcher.ts';
 
 export type FollowerDeps = TopicDeps & {
   /** One record after the other, each once. A rejected one comes again. */
@@ -32,7 +32,7 @@ const TELL_EVERY_MS = 10_000;
 /** Starts to read a whole topic, and goes on with what is written to it. Rejects where the brokers don't answer. */
 export async function followTopic(deps: FollowerDeps): Promise<TopicFollower> {
   const fetcher = await openStarted(deps);
-  const begin = await begins(fetcher, deps.from).catch((error) => {
+  const begin = await askStarting(() => begins(fetcher, deps.from), deps).catch((error) => {
     fetcher.close();
     throw error;
   });

@@ -144,6 +144,23 @@ it('a broker that fails is reported once, and the others are read meanwhile', as
   expect(broken).toEqual(['connection refused']);
 });
 
+it('a follower that begins at the end waits for partitions that were made just now', async () => {
+  const topic = new ScriptedTopic([1]);
+  topic.append(0, 'a');
+  let failures = 2;
+  const openTopic = () => ({
+    ...topic.open(),
+    async offsets() {
+      if (failures-- > 0) throw new Error('Listing offsets failed.');
+      return new Map([[0, topic.end(0)]]);
+    },
+  });
+  const { follower, seen } = await follow(topic, { openTopic, from: 'now' });
+  topic.append(0, 'b');
+  await follower.caughtUp(soon());
+  expect(seen).toEqual(['b']);
+});
+
 it('who cannot ask how far the topic goes waits, and it is told once for all that wait, also where the reading goes on', async () => {
   const topic = new ScriptedTopic([1]);
   topic.append(0, 'a');
