@@ -39,19 +39,24 @@ export function createControlRecords(deps: {
   const { publisher, prefix, schemas, ids } = deps;
   // A record that was in progress when the process was frozen is given up by then: it must not overwrite newer ones.
   const deadlineMs = Math.min(PUBLISH_DEADLINE_MS, deps.sessionTimeoutMs);
-  const store = async (record: OutgoingRecord, lease: Lease) => {
+  const store = async (record: OutgoingRecord, lease: Lease, { isSmallest = false } = {}) => {
+    const { topic } = record;
     const publish = async () => {
       lease.check();
       const leftMs = Math.max(1, lease.leftMs?.() ?? deadlineMs);
-      deps.onStored(await publisher.publish(record, Math.min(deadlineMs, leftMs)));
+      const published = publisher.publish(record, Math.min(deadlineMs, leftMs));
+      deps.onStored(await published.catch((error) => Promise.reject(withTopic(topic, error))));
     };
+    const again = (error: unknown) =>
+      hasCode(error, 'RECORD_TOO_LARGE')
+        ? isSmallest
+        : error instanceof HooklineError && error.retryable && error.code !== 'PUBLISHER_CLOSED';
     await retry(publish, {
       clock: deps.clock,
       backoff: BACKOFF,
       signal: lease.signal,
-      again: (error) =>
-        error instanceof HooklineError && error.retryable && error.code !== 'PUBLISHER_CLOSED',
-      onFailure: (error) => deps.onDelay(record.topic, error),
+      again,
+      onFailure: (error) => again(error) && deps.onDelay(topic, error),
     });
   };
   const encode = (schema: { file: string; codec: RecordCodec }, value: object) =>
@@ -67,10 +72,10 @@ export function createControlRecords(deps: {
     lease.check();
   };
   return {
-    storeResult: (result, lease) => {
+    storeResult: (result, lease, size) => {
       const topic = topicName(prefix, OWN_TOPICS.results);
       const value = encode(schemas.result, result);
-      return store({ topic, key: Buffer.from(result.commandId), value, headers }, lease);
+      return store({ topic, key: Buffer.from(result.commandId), value, headers }, lease, size);
     },
     storeSubscription: (ref, record, lease) => withKey(ref, () => storeState(ref, record, lease)),
     restoreSubscription: (ref, read, lease) =>
@@ -115,12 +120,18 @@ export function createControlRecords(deps: {
         await store(
           { ...recordOf(`${message} (${bytes})`), key: Buffer.from(at), value: Buffer.alloc(0) },
           lease,
+          { isSmallest: true },
         );
       }
       deps.onDeadLettered();
     },
   };
 }
+
+const withTopic = (topic: string, error: unknown) =>
+  hasCode(error, 'RECORD_TOO_LARGE')
+    ? new HooklineError(error.code, topic, { cause: error, topic, remedy: 'raise its max.message.bytes' })
+    : error;
 
 /** Runs what concerns the same key one after the other, in the order of the calls; other keys concurrently. */
 type KeyLock = <T>(key: string, work: () => Promise<T>) => Promise<T>;

@@ -129,6 +129,8 @@ export function observeControl({ logger, metrics, clock }: Observed) {
     records: {
       onDelay(topic: string, err: unknown) {
         if (hasCode(err, 'PUBLISH_REFUSED')) refusals.note(`to write ${topic}`, err);
+        // Meanwhile the topic takes smaller ones.
+        if (hasCode(err, 'RECORD_TOO_LARGE')) refusals.note(`the size of a record of ${topic}`, err);
         logger.warn({ topic, err }, 'not stored yet, trying again');
       },
       onStored: ({ topic }: Position) => refusals.over(`to write ${topic}`),

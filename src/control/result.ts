@@ -87,7 +87,8 @@ const positionFields = ({ topic, partition, offset }: CommandPosition) => ({
 
 /**
  * Stores a command's result. Where it is larger than its topic takes, as the list of very many subscriptions may be, it
- * is stored with as much of its lists as fits, and says so: a result that can't be stored would come again for ever.
+ * is stored with as much of its lists as fits, and says so. Without lists it waits until its topic takes it: if the command came
+ * again, it would ask the provider again each time.
  * @returns what was stored
  */
 export async function storeResult(
@@ -96,11 +97,11 @@ export async function storeResult(
   lease: Lease,
 ): Promise<CommandResult> {
   for (let kept = result; ; ) {
+    const listed = Math.max(kept.subscriptions?.length ?? 0, kept.drift?.length ?? 0);
     try {
-      await records.storeResult(kept, lease);
+      await records.storeResult(kept, lease, { isSmallest: listed === 0 });
       return kept;
     } catch (error) {
-      const listed = Math.max(kept.subscriptions?.length ?? 0, kept.drift?.length ?? 0);
       if (!hasCode(error, 'RECORD_TOO_LARGE') || listed === 0) throw error;
       kept = withFirst(Math.floor(listed / 2), result);
     }

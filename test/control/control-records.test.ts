@@ -5,6 +5,7 @@ import { HooklineError } from '../../src/core/errors.ts';
 import { leaseOf } from '../../src/core/lease.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { listResult } from '../support/list-result.ts';
 
 /** The way to topics whose brokers fail as told, in turn. */
 function open(...ends: Error[]) {
@@ -43,6 +44,20 @@ it('what could not be stored is tried again', async () => {
   expect(delays).toEqual(['payments.subscriptions']);
 });
 
+it('what its topic does not take is told to whoever can make it smaller, and waits where nobody can', async () => {
+  const tooLarge = () => new HooklineError('RECORD_TOO_LARGE');
+  const { records, published, delays } = open(tooLarge(), tooLarge());
+  const lease = leaseOf(new AbortController().signal);
+  await expect(records.storeResult(listResult(1), lease)).rejects.toMatchObject({
+    code: 'RECORD_TOO_LARGE',
+    message:
+      'the record is larger than its topic takes (payments.command-results): raise its max.message.bytes',
+  });
+  expect(delays).toEqual([]);
+  await records.storeResult(listResult(0), lease, { isSmallest: true });
+  expect([published.length, delays]).toEqual([3, ['payments.command-results']]);
+});
+
 it('what was under way is given up when another may have taken the place of this process', async () => {
   const { records, deadlines } = open();
   await records.storeSubscription('a', null, { ...leaseOf(new AbortController().signal), epoch: 3 });
@@ -76,6 +91,15 @@ it('what is confirmed behind another claim does not count: the command is told',
     },
   };
   await expect(records.storeSubscription('a', null, lease)).rejects.toBe(fenced);
+});
+
+it('a dead-letter record that fits in no form waits until its topic takes it', async () => {
+  const tooLarge = () => new HooklineError('RECORD_TOO_LARGE');
+  const { records, stored, delays } = open(tooLarge(), tooLarge());
+  const command = { topic: 't', partition: 0, offset: 1n, headers: {}, timestamp: 1, key: null, value: null };
+  const why = { reason: new HooklineError('COMMAND_INVALID'), commandId: null };
+  await records.storeDeadLetter(command, why, leaseOf(new AbortController().signal));
+  expect([stored.length, delays]).toEqual([3, ['payments.dead-letter']]);
 });
 
 it('a command that does not fit in the dead-letter topic leaves one without its bytes, which says where they are', async () => {

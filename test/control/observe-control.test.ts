@@ -76,6 +76,18 @@ it('is not ready while the brokers refuse to have a topic of its own read or wri
   expect(refused()).toBeNull();
 });
 
+it('is not ready while its topic does not take a record, whatever smaller ones are stored meanwhile', async () => {
+  const clock = manualClock();
+  const metrics = createMetrics({ ofNode: false });
+  const { refused, records } = observeControl({ logger: capturedLog().logger, metrics, clock });
+  records.onDelay('results', new HooklineError('RECORD_TOO_LARGE', 'results', { remedy: 'raise it' }));
+  records.onStored({ topic: 'results', partition: 0, offset: 0n });
+  await clock.advance(29_999);
+  expect(refused()).toBe('RECORD_TOO_LARGE: the record is larger than its topic takes (results): raise it');
+  await clock.advance(1);
+  expect(refused()).toBeNull();
+});
+
 it('tells at its start which commands nobody will read, or that this is not known', () => {
   const { log, unreadGaps, unknownGaps } = observed();
   unreadGaps([

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ControlRecords } from '../../src/control/operations/operation.ts';
 import { storeResult } from '../../src/control/result.ts';
 import type { CommandResult } from '../../src/core/command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
@@ -20,12 +21,14 @@ const resultOf = (count: number): CommandResult => ({
 /** A topic that takes results of so many subscriptions. */
 function topicFor(most: number) {
   const stored: CommandResult[] = [];
-  const storeResult = async (result: CommandResult) => {
+  const waits: unknown[] = [];
+  const storeResult: ControlRecords['storeResult'] = async (result, _, size) => {
+    waits.push(size?.isSmallest);
     if ((result.subscriptions?.length ?? 0) > most || (result.drift?.length ?? 0) > most)
       throw new HooklineError('RECORD_TOO_LARGE');
     stored.push(result);
   };
-  return { stored, records: { storeResult } };
+  return { stored, waits, records: { storeResult } };
 }
 
 describe('a result', () => {
@@ -56,8 +59,10 @@ describe('a result', () => {
   });
 
   it('is stored without its list where not even one fits', async () => {
-    const { records } = topicFor(0);
+    const { waits, records } = topicFor(0);
     expect((await storeResult(resultOf(3), records, lease)).subscriptions).toEqual([]);
+    // What fits in no form waits there: the command does not come again and again.
+    expect(waits).toEqual([false, false, true]);
   });
 
   it.each([

@@ -38,7 +38,12 @@ export type StateLease = Lease & { readonly epoch: number };
 
 /** What control writes, as long as it may. Each resolves when all in-sync replicas have it. */
 export type ControlRecords = {
-  storeResult(result: CommandResult, lease: Lease): Promise<void>;
+  storeResult(
+    result: CommandResult,
+    lease: Lease,
+    /** `isSmallest`: if its topic does not take it, it waits until the topic does. */
+    size?: { readonly isSmallest: boolean },
+  ): Promise<void>;
   /** null forgets the ref. */
   storeSubscription(ref: string, record: SubscriptionRecord | null, lease: StateLease): Promise<void>;
   /** Stores what `read` gives, unless that is undefined. No other write of the ref comes between the two. */

@@ -50,8 +50,8 @@ export const RESULTS: readonly Mutant[] = [
     of: 'control',
     name: 'a result has another key',
     file: 'control/control-records.ts',
-    find: 'return store({ topic, key: Buffer.from(result.commandId), value, headers }, lease);',
-    put: 'return store({ topic, key: Buffer.from(result.type), value, headers }, lease);',
+    find: 'return store({ topic, key: Buffer.from(result.commandId), value, headers }, lease, size);',
+    put: 'return store({ topic, key: Buffer.from(result.type), value, headers }, lease, size);',
   },
   {
     of: 'control',
