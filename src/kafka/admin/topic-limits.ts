@@ -8,7 +8,7 @@ import { askForEach, describeConfigs, withAdmin } from './describe-topics.ts';
 export type TopicLimits = {
   /** Bytes of the largest record on the wire; at most what a broker reads in one request. */
   of(topic: string): number;
-  /** Asks the brokers again, unless they were asked within the last second. Without an answer the limits stay. */
+  /** Asks the brokers again, unless they were asked within the last second. Without an answer the limits stay; without the right to it none is known. */
   renew(): Promise<void>;
 };
 
@@ -19,6 +19,8 @@ export const UNKNOWN_LIMITS: TopicLimits = { of: () => MAX_MESSAGE_BYTES, renew:
 const RENEW_DEADLINE_MS = 3_000;
 const FRESH_MS = 1_000;
 const RECORD_LIMIT = 'max.message.bytes';
+
+const isDenied = (answer: unknown) => (answer as { type?: unknown }).type === 'TOPIC_AUTHORIZATION_FAILED';
 
 /** Reads max.message.bytes of these topics on `renew()`. Needs the right DescribeConfigs. */
 export function createTopicLimits(kafka: KafkaClient, topics: readonly string[], clock: Clock): TopicLimits {
@@ -32,6 +34,8 @@ export function createTopicLimits(kafka: KafkaClient, topics: readonly string[],
     for (const [topic, config] of configs ?? []) {
       const bytes = config instanceof Map ? Number(config.get(RECORD_LIMIT)) : 0;
       if (bytes > 0) known.set(topic, Math.min(bytes, MAX_MESSAGE_BYTES));
+      // It may be raised from now on, and nobody would hear of it.
+      else if (isDenied(config)) known.delete(topic);
     }
     renewedAt = clock.now();
   };

@@ -40,6 +40,8 @@ export type PartitionQueueDeps = {
 /** Below the usual max.message.bytes of 1 MiB, less what the broker counts and we do not. */
 const MAX_BYTES = 900_000;
 const MIN_BYTES = 16_384;
+/** After a batch was too large: by then the topic may take such batches again. */
+const SMALLER_FOR_MS = 60_000;
 const MAX_RECORDS = 1_000;
 /** Retries of one kind that stay on the same client before a fresh one is tried. */
 const SAME_CLIENT_RETRIES = 5;
@@ -62,6 +64,7 @@ export class PartitionQueue {
   #running: Promise<void> | undefined;
   #halted = false;
   #maxBytes = MAX_BYTES;
+  #splitAt = Number.NEGATIVE_INFINITY;
   readonly #sharing: Sharing;
 
   constructor(deps: PartitionQueueDeps) {
@@ -112,6 +115,7 @@ export class PartitionQueue {
   }
 
   #takeBatch(): Pending[] {
+    if (this.#deps.clock.now() - this.#splitAt > SMALLER_FOR_MS) this.#maxBytes = MAX_BYTES;
     let count = 0;
     let bytes = 0;
     for (const record of this.#queue) {
@@ -144,10 +148,8 @@ export class PartitionQueue {
         const remedy = remedyFor(failure.message, topic);
         const options = { cause: failure, topic, ...(remedy !== undefined && { remedy }) };
         const refusal = new HooklineError('PUBLISH_REFUSED', failure.message, options);
-        rejectAll(
-          batch.filter(({ deadline }) => Number.isFinite(deadline)),
-          refusal,
-        );
+        const inTime = batch.filter(({ deadline }) => Number.isFinite(deadline));
+        rejectAll(inTime, refusal);
         // What waits the refusal out: it may have been for the time of a clock that was wrong, and is right by now.
         for (const record of batch) record.timestamp = BigInt(this.#deps.clock.wall());
       }
@@ -205,6 +207,7 @@ export class PartitionQueue {
   async #split(batch: Pending[], failure: AttemptError): Promise<void> {
     if (batch.length === 1) return this.#giveUp(batch, failure);
     const half = Math.ceil(batch.length / 2);
+    this.#splitAt = this.#deps.clock.now();
     this.#maxBytes = Math.max(MIN_BYTES, Math.min(this.#maxBytes, sum(batch) / 2));
     this.#queue.unshift(...batch.slice(half));
     await this.#deliver(batch.slice(0, half));

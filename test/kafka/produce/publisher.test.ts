@@ -344,6 +344,23 @@ describe('a publisher', () => {
     expect(publisher.trouble()).toBeNull();
   });
 
+  it('sends large batches again a minute after its topic took none', async () => {
+    let most = 3;
+    cluster.fateOf = ({ values }) => (values.length > most ? failing('split') : undefined);
+    const publish = async () => {
+      cluster.sends.length = 0;
+      const records = places(16).map((n) => publisher.publish(outgoing('k', `${n}`.padEnd(20_000)), 60_000));
+      await confirmed(Promise.all(records));
+      return cluster.sends.map(({ values }) => values.length);
+    };
+    expect(await publish()).toEqual([16, 8, 4, 2, 2, 2, 2, 2, 2, 2, 2]);
+    most = 16;
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(await publish()).toEqual([2, 2, 2, 2, 2, 2, 2, 2]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await publish()).toEqual([16]);
+  });
+
   it('names the topic of a record that is too large, and the reason of one that is refused', async () => {
     cluster.fateOf = () => failing('split');
     expect(await refused(publisher.publish(outgoing('k', 'v'), 5_000))).toMatchObject({
