@@ -132,8 +132,8 @@ export async function publishOnce(
       throw new Error('interrupted before the brokers confirmed it; it may be stored all the same');
     if (!hasCode(error, 'PUBLISH_DEADLINE') || trouble === null) throw error;
     const why: string = trouble;
-    if (why.endsWith(UNKNOWN_TOPIC))
-      throw new HooklineError('TOPICS_MISSING', why.slice(0, -UNKNOWN_TOPIC.length));
+    const [topic, isMissing] = why.split(UNKNOWN_TOPIC);
+    if (isMissing !== undefined) throw new HooklineError('TOPICS_MISSING', topic);
     throw new HooklineError('PUBLISH_DEADLINE', why, { cause: error });
   } finally {
     await publisher.stop();

@@ -40,11 +40,13 @@ const OUTCOMES: Readonly<Record<string, AttemptOutcome>> = {
   KAFKA_STORAGE_ERROR: 'retry',
 };
 
-/** What ends a refusal by this name; undefined where that is not known. Who may write to a topic may see it, too. */
-export const remedyFor = (apiId: string, topic: string): string | undefined =>
-  apiId === 'TOPIC_AUTHORIZATION_FAILED'
-    ? `grant Write on ${topic} to the user that Hookline logs in as`
-    : undefined;
+/** What ends a trouble by this name; undefined where that is not known. Who may write to a topic may see it, too. */
+export function remedyFor(apiId: string, topic: string): string | undefined {
+  if (apiId === 'TOPIC_AUTHORIZATION_FAILED')
+    return `grant Write on ${topic} to the user that Hookline logs in as`;
+  if (apiId === 'UNKNOWN_TOPIC_OR_PARTITION') return 'run hookline topics apply, which creates it';
+  return undefined;
+}
 
 /** What an error of the broker for a partition means, by its name in Kafka's protocol. */
 export const brokerRefusal = (apiId: string): AttemptError =>

@@ -396,11 +396,13 @@ describe('a publisher', () => {
     }
   });
 
-  it('waits for a topic that is not there yet, and says what troubles it', async () => {
+  it('waits for a topic that is not there yet, and says what creates it', async () => {
     cluster.cannotCount = new AttemptError('retry', 'UNKNOWN_TOPIC_OR_PARTITION');
     const waiting = publisher.publish(outgoing('k', 'v'), 60_000);
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(publisher.trouble()).toBe('t: UNKNOWN_TOPIC_OR_PARTITION');
+    expect(publisher.trouble()).toBe(
+      't: UNKNOWN_TOPIC_OR_PARTITION: run hookline topics apply, which creates it',
+    );
     cluster.cannotCount = undefined;
     await confirmed(waiting);
     expect(publisher.trouble()).toBeNull();
