@@ -91,7 +91,7 @@ export function discardRest(
   request.once('end', () => {
     answered.delete(socket);
     // A stop ends connections that are idle when it begins. This one was not, and nothing would end it later.
-    if (isStopping()) socket.end();
+    if (isStopping()) afterAnswers(socket, () => socket.end());
   });
   // One that was paused while it arrived is read on.
   resume();

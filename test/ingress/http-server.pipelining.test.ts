@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { sign, startIngressApp } from '../support/ingress-app.ts';
 
@@ -29,6 +29,7 @@ async function send(count: number, sent = request) {
     },
   });
   const socket = connect(ingress.port, '127.0.0.1');
+  const received = new Promise<Socket>((resolve) => ingress.app.server.once('connection', resolve));
   let answers = '';
   socket.on('data', (chunk) => {
     answers += chunk.toString();
@@ -42,6 +43,14 @@ async function send(count: number, sent = request) {
     statuses: () => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status),
     release: stored.resolve,
     closed,
+    stop: () => ingress.app.close(),
+    /** Resolves when all of it was read. */
+    async write(more: string) {
+      const { bytesRead } = await received;
+      socket.write(more);
+      await expect.poll(async () => (await received).bytesRead).toBe(bytesRead + more.length);
+      await new Promise(setImmediate);
+    },
     async [Symbol.asyncDispose]() {
       stored.resolve();
       socket.destroy();
@@ -82,6 +91,18 @@ describe('requests in a pipeline', () => {
     await expect.poll(() => keys.length).toBe(lengths.length);
     expect(keys).toEqual(lengths.map((_, n) => `e-${n}`));
     socket.destroy();
+  });
+
+  it('are answered where a stop begins while the rest of a later one is discarded', async () => {
+    const refused = request.replace('application/json', 'text/plain');
+    await using sender = await send(1, request + refused.slice(0, -5));
+    await expect.poll(() => [sender.begun(), sender.refused()]).toEqual([1, 1]);
+    const stopped = sender.stop();
+    await sender.write(refused.slice(-5));
+    sender.release();
+    await sender.closed;
+    expect(sender.statuses()[0]).toBe('200');
+    await stopped;
   });
 
   it('end with one that offers another protocol: no answer is taken for that of one behind it, which is dropped', async () => {
