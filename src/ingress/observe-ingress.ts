@@ -80,8 +80,11 @@ export function createIngressObserver(parts: {
 /** Names a fault of ours by its kind and line, as its message may hold what an unauthenticated sender sent. */
 function lineOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
+  const { stack = '', message } = error;
+  const begin = stack.indexOf(message);
+  const frames = begin < 0 ? '' : stack.slice(begin + message.length);
   // Over no line end: of a run of empty lines it would try each as the first one.
-  const [, line = ''] = /\n[^\S\n]+at ([^\n]*)/.exec(error.stack ?? '') ?? [];
+  const [, line = ''] = /\n[^\S\n]+at ([^\n]*)/.exec(frames) ?? [];
   return `${error.name} ${line}`;
 }
 

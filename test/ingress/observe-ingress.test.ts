@@ -129,6 +129,15 @@ describe('the log of refusals', () => {
     await observer.stop();
   });
 
+  it('names no line of the message of a fault, which a stranger may have written', async () => {
+    const { log, observer } = observed();
+    observer.refused(new TypeError('x\n    at secret (file:///secret.ts:1:1)'), 'ledger-eu', 0.1);
+    await observer.stop();
+    expect(log.lines()).toMatchObject([
+      { where: expect.stringMatching(/^TypeError .*observe-ingress\.test/) },
+    ]);
+  });
+
   it('names the line of a fault whose message has any number of empty lines', async () => {
     const { log, observer } = observed();
     // Trying each of them as the first one would take minutes.
