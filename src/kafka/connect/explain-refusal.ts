@@ -63,7 +63,7 @@ function explainUnreached(
   const isAdvertised = named.length > 0 && !named.some((address) => given.has(address.toLowerCase()));
   const side = isAdvertised ? { ...BROKERS, address: 'advertised.listeners of the brokers' } : BROKERS;
   const explanation = explainFault(fault, side, connection.tls?.().validity?.notAfter);
-  const mayBeAll = neverAnswered && errors.flatMap(addressIn).length === 0;
+  const mayBeAll = fault === 'no-answer' && neverAnswered && errors.flatMap(addressIn).length === 0;
   const isOneOf = named.length === 0 && brokers.length > 1 && !mayBeAll;
   const at = (named.length > 0 ? named : brokers).join(', ');
   const address = `${isOneOf ? 'at least one of ' : ''}${at}${isAdvertised ? ', which the brokers advertise' : ''}`;

@@ -58,6 +58,13 @@ describe('of several brokers the one that an error names', () => {
     });
   });
 
+  it('is told to be one of them where another one may be silent', () => {
+    const error = explainRefusal(new Error('Broker requires TLS.'), connection, { neverAnswered: true });
+    expect(error).toMatchObject({
+      message: expect.stringContaining('(at least one of kafka-1:9092, kafka-2:9092: TLS is spoken there'),
+    });
+  });
+
   it('is not named for what is the matter with another one', () => {
     const others = new Error('Broker requires TLS.');
     const error = new AggregateError([others, refused('kafka-2:9092').platformatic]);
