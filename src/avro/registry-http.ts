@@ -55,6 +55,8 @@ export const NO_REGISTRY = 'what answers is no schema registry';
 /** In place of the 404 of something that is no registry: who reads it must not take a schema for missing. */
 export const NO_REGISTRY_STATUS = 599;
 
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
 /** A registry says what it does not have by a code, such as 40403. Any other 404 is of something before it that does not find it. */
 function isOfRegistry(body: Buffer): boolean {
   try {
@@ -82,8 +84,12 @@ function bound(request: ClientRequest, { timeoutMs, maxBytes }: AnswerLimits): v
       if (answer.statusCode === 404 && !isOfRegistry(body)) answer.statusCode = NO_REGISTRY_STATUS;
       const { statusCode = 0 } = answer;
       // The client follows no redirect, and takes it for an answer.
-      if (statusCode >= 300 && statusCode < 400)
-        request.emit('error', new Error(`${NO_REGISTRY}: it redirects to another address (${statusCode})`));
+      if (statusCode >= 300 && statusCode < 400) {
+        const told = REDIRECTS.has(statusCode)
+          ? `it redirects to another address (${statusCode})`
+          : `it answers ${statusCode}`;
+        request.emit('error', new Error(`${NO_REGISTRY}: ${told}`));
+      }
       // The client looks for a message in what an answer holds: in null it throws where nobody catches it, which ends the process.
       else if (body.toString().trim() === 'null') request.emit('error', new Error(NO_REGISTRY));
     });

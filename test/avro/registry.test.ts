@@ -192,6 +192,16 @@ describe('the registry', () => {
     }
   });
 
+  it('that answers 304 is told by that status, which is no redirect', async () => {
+    await using server = await serve((_request, response) => response.writeHead(304).end());
+    for (const ask of everyAsk(registryAt(server.url))) {
+      const failure = await ask().catch((error: Error) => error);
+      expect(describeError(failure)).toContain(
+        `(${server.url}: what answers is no schema registry: it answers 304): see`,
+      );
+    }
+  });
+
   it.each([404, 500])('that answers %i with null is unavailable, and ends no process', async (status) => {
     await using server = await serve(answering(status, null));
     const registry = registryAt(server.url);
