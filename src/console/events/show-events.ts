@@ -94,7 +94,7 @@ ${revealField(request)}
 <p class="buttons"><button>Filter</button></p>
 </form>
 <h2>Latest records</h2>
-${records.length > 0 && html`<p class="quiet">${records.length} shown, the latest first; looked at ${looked} of ${total} offsets. New ones appear above.</p>`}
+${records.length > 0 && html`<p class="quiet">${records.length} shown, the latest first; looked at ${looked} of ${total} offsets.<span data-if-live hidden> New ones appear above.</span></p>`}
 <div id="records">${records.length > 0 ? records.map((record, n) => recordOf(record, IN_LIST, n < OPEN_IN_LIST)) : noneOf(events)}</div>`;
 }
 
@@ -106,7 +106,7 @@ function noneOf({ topic, holds, filter, looked, total }: Events): Html {
     return html`<div class="none"><p>None of the latest ${looked} of ${total} offsets has ${isFiltered ? 'such a' : 'a'} record.</p>
 ${isFiltered && html`<p><a href="${address('/events', topic)}">Show the latest records</a>${wanted !== undefined && html`, or <a href="${address('/find', { q: wanted })}">search all topics</a>`}.</p>`}</div>`;
   return html`<div class="none"><p>The topic is empty: nothing was written to it yet, or retention has deleted it.</p>
-<p>${AWAITED[holds]}</p><p class="quiet">A record that arrives appears here.</p></div>`;
+<p>${AWAITED[holds]}</p><p class="quiet" data-if-live hidden>A record that arrives appears here.</p></div>`;
 }
 
 const link = (path: `/${string}`, name: string): Html => html`<a href="${address(path)}">${name}</a>`;

@@ -24,6 +24,8 @@ it.each([
   const page = String(eventsOf({ ...NONE, topic, holds }, REQUEST));
   expect(page).toContain('The topic is empty');
   expect(page).toContain(words);
+  // The script shows it, which makes it true.
+  expect(page).toContain('data-if-live hidden>A record that arrives appears here.');
   expect(page).not.toContain('0 shown');
 });
 
