@@ -42,7 +42,7 @@ export const resultTable = (results: readonly CommandResult[]): Html =>
           html`<span class="text">${errorCode && html`<code>${errorCode}</code> `}${message}</span>`,
         isLong: true,
       },
-      { title: 'by', cell: ({ issuedBy }) => html`<span class="text">${issuedBy}</span>`, isLong: true },
+      { title: 'by', cell: ({ issuedBy }) => issuedBy, isLong: true },
       {
         title: 'took',
         cell: ({ receivedAt, finishedAt }) => duration((finishedAt - receivedAt) / 1_000),
