@@ -47,6 +47,8 @@ it('what is wrong with a command is said before it is sent', async () => {
   await page.getByLabel('ref', { exact: true }).fill('Not A Ref');
   await page.getByRole('button', { name: 'Send the command' }).click();
   await page.getByText('give at most 63 of a-z').waitFor();
+  await page.getByRole('link', { name: 'Back to Commands' }).click();
+  await page.getByRole('button', { name: 'Send the command' }).waitFor();
 });
 
 it('a ref has its history, which grows while the page is open', async () => {

@@ -33,15 +33,23 @@ export function answerError(
   // Nobody who is not known is shown what there is.
   const [path = ''] = request.url.split('?', 1);
   const frame = { pages: error.isPlain ? [] : pages, path, user: request.consoleUser ?? undefined };
-  const content = html`<p class="verdict ${status >= 500 ? 'bad' : 'note'}">${message}</p>${nextOf(error, request, status)}`;
+  const content = html`<p class="verdict ${status >= 500 ? 'bad' : 'note'}">${message}</p>${nextOf(error, request, status, frame.pages)}`;
   return reply
     .type('text/html; charset=utf-8')
     .send(layout({ ...frame, title: TITLES[status] ?? 'It failed', content }).toString());
 }
 
 /** What can end otherwise is offered again; a form is sent again from its page. */
-function nextOf(error: Fault, { method, url }: FastifyRequest, status: number): Shown {
+function nextOf(
+  error: Fault,
+  { method, url, routeOptions }: FastifyRequest,
+  status: number,
+  pages: readonly Page[],
+): Shown {
   if (error.isLogin) return html`<p><a class="button" href="/login">Log in</a></p>`;
+  const form = pages.find(({ changes = [] }) => changes.some(({ path }) => path === routeOptions.url));
+  if (method === 'POST' && form)
+    return html`<p><a class="button" href="${form.path}">Back to ${form.title}</a></p>`;
   const mayEndOtherwise = method === 'GET' && (status === 429 || status >= 500) && ownPath(url) === url;
   return mayEndOtherwise && html`<p><a class="button" href="${url}">Try again</a></p>`;
 }

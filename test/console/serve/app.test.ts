@@ -51,6 +51,13 @@ it('offers to try again what can end otherwise', async () => {
   expect(await at('/lists/none')).not.toContain('Try again');
 });
 
+it('leads from what is wrong with a form back to its page', async () => {
+  await using the = await openConsoleApp();
+  const { statusCode, body } = await the.post({}, { wrod: 'new' }, '/words/others');
+  expect(statusCode).toBe(400);
+  expect(body).toContain('href="/words">Back to Words</a>');
+});
+
 it('answers an address that cannot be decoded with a page, behind the same checks', async () => {
   await using the = await openConsoleApp({}, { pages: [lists, failing] });
   const at = (headers: object) => the.app.inject({ url: '/lists/%ff?q=1', headers: { ...HTML, ...headers } });
