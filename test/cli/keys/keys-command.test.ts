@@ -56,19 +56,30 @@ it('counts the matches of all processes behind a name, each process once', async
   expect(await status('ingress-metrics', '127.0.0.2')).toEqual(all);
 });
 
-it('takes a moment for thousands of refs in several processes', () => {
+it('looks at each sample a few times, however many refs there are', () => {
   const ofRef = (ref: string) =>
     ['signing', 'encryption'].flatMap((use) => [
       `hookline_keys_live{ref="${ref}",use="${use}"} 1`,
       `hookline_key_last_matched_timestamp_seconds{ref="${ref}",use="${use}",key="0"} 1700000000`,
       `hookline_key_matches_total{ref="${ref}",use="${use}",key="0"} 5`,
     ]);
-  const pod = samplesIn(Array.from({ length: 2_000 }, (_, n) => ofRef(`ref-${n}`).join('\n')).join('\n'));
-  const began = performance.now();
-  const rows = keyRows([pod, pod, pod].flat());
+  const pod = samplesIn(Array.from({ length: 200 }, (_, n) => ofRef(`ref-${n}`).join('\n')).join('\n'));
+  let looks = 0;
+  const counted = pod.map(({ name, labels, value }) => ({
+    get name() {
+      looks++;
+      return name;
+    },
+    get labels() {
+      looks++;
+      return labels;
+    },
+    value,
+  }));
+  const rows = keyRows([counted, counted, counted].flat());
   // The console does this for each open page every five seconds.
-  expect(performance.now() - began).toBeLessThan(1_500);
-  expect(rows).toHaveLength(4_000);
+  expect(looks).toBeLessThan(10 * 3 * pod.length);
+  expect(rows).toHaveLength(400);
   expect(rows[0]).toEqual({
     ref: 'ref-0',
     use: 'encryption',

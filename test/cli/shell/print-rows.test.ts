@@ -101,13 +101,12 @@ describe('the fields of a record', () => {
   });
 });
 
-it('takes no time that grows with the square of the spaces in a text', () => {
+it('takes no time that grows with the square of the spaces in a text', { timeout: 20_000 }, () => {
   const { shell, out } = openShell();
-  const value = `a${' '.repeat(32 * 1024)}b`;
-  const began = performance.now();
+  // Looked for from each space on, the last ones take more than half a minute.
+  const value = `a${' '.repeat(96 * 1024)}b`;
   printFields(shell, { value });
   printRows(shell, false, [{ value }]);
-  expect(performance.now() - began).toBeLessThan(3_000);
   expect(out()).toBe(`value  ${value}\nvalue\n${value}`);
 });
 

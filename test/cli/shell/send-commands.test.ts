@@ -1,18 +1,20 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { cliUntil } from '../../support/cli.ts';
+
+/** No time-out ends anything: what waits for one would wait for ever. */
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] }));
+afterEach(() => void vi.useRealTimers());
 
 it('a command that no broker confirms ends at Ctrl-C, and says that it may be stored', async () => {
   const env = { KAFKA_BROKERS: '127.0.0.1:9', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' };
-  const begin = performance.now();
   const { exitCode, notes } = await cliUntil(AbortSignal.timeout(500), env, 'command', 'subscription.list');
   expect([exitCode, notes]).toEqual([
     1,
     'hookline: interrupted before the brokers confirmed it; it may be stored all the same',
   ]);
-  expect(performance.now() - begin).toBeLessThan(5_000);
 });
 
 it('a command that waits for its result ends at Ctrl-C while the brokers say nothing, and says that nothing was sent', async () => {
@@ -27,9 +29,7 @@ it('a command that waits for its result ends at Ctrl-C while the brokers say not
     KAFKA_BROKERS: `127.0.0.1:${kafkaPort}`,
     SCHEMA_REGISTRY_URL: `http://127.0.0.1:${registryPort}`,
   };
-  const begin = performance.now();
   const command = ['command', 'subscription.list', '--wait'];
   const { exitCode, notes } = await cliUntil(AbortSignal.timeout(500), env, ...command);
   expect([exitCode, notes]).toEqual([1, 'hookline: interrupted; nothing was sent']);
-  expect(performance.now() - begin).toBeLessThan(5_000);
 });

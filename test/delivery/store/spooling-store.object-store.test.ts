@@ -48,15 +48,14 @@ describe('a store with a spool, while the object store takes nothing', () => {
 
   it('lets no small one wait for an earlier object of its key longer than for Kafka', async () => {
     await scene.stop();
-    await scene.start(undefined, 60_000);
+    // No write to the object store ends by itself before this test would.
+    await scene.start(undefined, 600_000);
     const held = Promise.withResolvers<undefined>();
     scene.objects.store.fateOf = (call, n) =>
       call.startsWith('create') && n === 1 ? held.promise : undefined;
-    const began = Date.now();
     const first = [scene.send('ent-a', 1, true), scene.send('ent-a', 2)];
     expect((await scene.send('ent-b', 1)).stored).toBe('kafka');
     expect(placesOf(await Promise.all(first))).toEqual(['spool', 'spool']);
-    expect(Date.now() - began).toBeLessThan(5_000);
     expect(placesOf([await scene.send('ent-a', 3), await scene.send('ent-a', 4, true)])).toEqual([
       'spool',
       'spool',

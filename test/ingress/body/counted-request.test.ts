@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { sign, startIngressApp } from '../../support/ingress-app.ts';
 import { until } from '../../support/until.ts';
 
@@ -95,12 +96,14 @@ describe('a body in chunks', () => {
   });
 
   it('that no webhook can have is answered at once', async () => {
-    await using ingress = await startIngressApp();
+    // Nothing waits for the end of a time.
+    await using ingress = await startIngressApp({
+      clock: { ...systemClock, after: () => ({ cancel() {} }) },
+    });
     const { socket, statuses, answers } = await open(ingress.port);
-    const began = performance.now();
     socket.write(chunked(message(20_000), 1).replace('/webhooks/ledger-eu', '/elsewhere'));
     await answers(1);
-    expect([statuses(), performance.now() - began < 4_000]).toEqual([[404], true]);
+    expect(statuses()).toEqual([404]);
   });
 
   it('takes no memory for its chunks while it is not read', async () => {
