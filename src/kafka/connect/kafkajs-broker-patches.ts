@@ -1,24 +1,25 @@
 /** Patches of kafkajs 2.2.4 of what it asks brokers, applied when client-patches.ts is imported. */
 
+import { connectionFaultOf } from '../../runtime/connection-fault.ts';
 import { prototypeIn } from './kafkajs-patches.ts';
 
 /**
- * It asks one broker after the other which of them coordinates a group, and forgets why none has told it. Here it says so where this
- * user has no right to the group.
+ * It asks one broker after the other which of them coordinates a group, and forgets why none has told it: none of them does, then. Here it
+ * says so where this user has no right to the group, and where a broker cannot be reached or does not answer in time.
  */
 type BrokerPool = { withBroker<T>(ask: (broker: unknown) => Promise<T>): Promise<T | null> };
 
 const pool = prototypeIn<BrokerPool>('cluster/brokerPool.js');
 const withBroker = pool.withBroker;
 pool.withBroker = async function <T>(this: BrokerPool, ask: (broker: unknown) => Promise<T>) {
-  let denial: unknown;
+  let why: unknown;
   const answer = await withBroker.call(this, (broker) =>
     ask(broker).catch((error) => {
-      if (error.type === 'GROUP_AUTHORIZATION_FAILED') denial = error;
+      if (error.type === 'GROUP_AUTHORIZATION_FAILED' || connectionFaultOf(error)) why = error;
       throw error;
     }),
   );
-  if (answer === null && denial !== undefined) throw denial;
+  if (answer === null && why !== undefined) throw why;
   return answer as T | null;
 };
 

@@ -62,7 +62,7 @@ async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {
     sessionTimeoutMs: SESSION_MS,
     options: { rebalanceTimeout: SESSION_MS, heartbeatInterval: 1_000 },
     onEnd: (error) => {
-      joined.reject(error);
+      joined.reject(client.explain?.(error) ?? error);
       lost.abort();
     },
   });

@@ -24,6 +24,13 @@ describe('what coordinates a group', () => {
     });
   });
 
+  it('is not told by brokers that do not answer in time: that is said, not that none does', async () => {
+    const silent = Object.assign(new Error('Request GroupCoordinator timed out'), {
+      name: 'KafkaJSRequestTimeoutError',
+    });
+    await expect(pool.withBroker(() => Promise.reject(silent))).rejects.toBe(silent);
+  });
+
   it('may be told by another broker than the first one that is asked', async () => {
     expect(await pool.withBroker(failing('REQUEST_TIMED_OUT'))).toBeNull();
     let asked = 0;

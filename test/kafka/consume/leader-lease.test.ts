@@ -184,6 +184,14 @@ describe('a lease that the leader of a group holds', () => {
     expect(held.signal.aborted).toBe(true);
   });
 
+  it('fails with what ends its client, explained', async () => {
+    const { kafka } = scriptedClient([new Error('Request GroupCoordinator timed out')]);
+    const { consumer } = kafka;
+    const explain = (cause: Error) => new Error('no answer in time', { cause });
+    kafka.consumer = (config) => Object.assign(consumer(config), { explain });
+    await expect(acquire(kafka)).rejects.toThrow('no answer in time');
+  });
+
   it('fails with what the brokers refuse it for, and with nothing else', async () => {
     const refused = Object.assign(new Error('Not authorized'), { type: 'GROUP_AUTHORIZATION_FAILED' });
     const { kafka, consumers } = scriptedClient([refused]);
