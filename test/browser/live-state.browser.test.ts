@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { html } from '../../src/console/page/html.ts';
 import { definePage, type LiveUpdate, untilGone } from '../../src/console/page/page.ts';
+import { table } from '../../src/console/page/parts.ts';
 import { as, HEADER_MODE, openConsoleApp } from '../support/console-app.ts';
 import { launchChromium } from './console-in-browser.ts';
 
@@ -36,6 +37,15 @@ const PAGES = [
     yield { id: 'shown', html: links('', 'a record') };
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     yield { id: 'shown', html: links('a later one', 'the same record') };
+    await untilGone(signal);
+  }),
+  pageOf('/parts', async function* (signal) {
+    const parts = (words: string) =>
+      html`<div id="shown"><details id="more"><summary>More</summary></details><button>Search</button>
+${table('Records', [{ title: 'Which', cell: () => words.repeat(100), isNumber: true }], [{}])}</div>`;
+    yield { id: 'shown', html: parts('before ') };
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    yield { id: 'shown', html: parts('after ') };
     await untilGone(signal);
   }),
 ];
@@ -106,6 +116,24 @@ it('whoever goes through a page by keyboard stays where they are when it changes
   await page.getByText('the same record').waitFor();
   expect(await page.locator(':focus').innerText()).toBe('the same record');
 });
+
+it.each(['summary', 'button', '[role=region]'])(
+  'whoever is at its %s by keyboard stays there when a page changes, and a table stays where it was scrolled to',
+  async (part) => {
+    await page.goto('/parts');
+    await page.getByText('before').waitFor();
+    const there = page.locator('#shown').locator(part);
+    await there.focus();
+    await there.evaluate((element) => element.scrollTo(300, 0));
+    const scrolled = await there.evaluate((element) => element.scrollLeft);
+    expect(scrolled).toBe(part === '[role=region]' ? 300 : 0);
+    await page.getByText('after').waitFor();
+    expect(await there.evaluate((element) => [element.matches(':focus'), element.scrollLeft])).toEqual([
+      true,
+      scrolled,
+    ]);
+  },
+);
 
 it('a page goes on when the console is back, whatever a proxy said meanwhile', async () => {
   await page.goto('/quiet');

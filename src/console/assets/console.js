@@ -87,6 +87,8 @@ async function loadPlots() {
 
 // Updates
 
+const FOCUSABLE = 'a, button, input, select, textarea, summary, [tabindex]';
+
 function apply({ id, html, how = 'replace', keep, plot }) {
   if (plot) plots.get(id)?.setData(plot);
   const element = document.getElementById(id);
@@ -95,17 +97,22 @@ function apply({ id, html, how = 'replace', keep, plot }) {
     element.insertAdjacentHTML('afterbegin', html);
     while (keep !== undefined && element.children.length > keep) element.lastElementChild.remove();
   } else {
-    // Whoever works in it goes on where they were.
-    const focused = element.contains(document.activeElement) ? document.activeElement : {};
-    const isSame = ({ id, href }) => (focused.id ? id === focused.id : href && href === focused.href);
-    const same = () => [...(document.getElementById(id)?.querySelectorAll('[id], a') ?? [])].filter(isSame);
-    // Of several links to one address: the latest comes first, so they are counted from the end.
-    const which = same().reverse().indexOf(focused);
+    // Whoever works in it goes on where they were: at what has the same id, address, name or words.
+    const focused = document.activeElement;
+    const { scrollLeft } = focused;
+    const nameOf = (one) => one.id || one.href || one.ariaLabel || one.textContent;
+    const isSame = (one) => nameOf(one) === nameOf(focused);
+    // Of several with one name: the latest comes first, so they are counted from the end.
+    const same = () =>
+      [...(document.getElementById(id)?.querySelectorAll(FOCUSABLE) ?? [])].filter(isSame).reverse();
+    const which = same().indexOf(focused);
     const unfolded = [...element.querySelectorAll('details[id][open]')].map((one) => one.id);
     element.outerHTML = html;
     for (const one of unfolded) document.getElementById(one)?.setAttribute('open', '');
-    const again = same();
-    (again.at(-1 - which) ?? again[0])?.focus({ preventScroll: true });
+    const again = which < 0 ? [] : same();
+    const now = again[which] ?? again.at(-1);
+    now?.focus({ preventScroll: true });
+    if (now) now.scrollLeft = scrollLeft;
   }
   offerCopies();
 }

@@ -91,7 +91,7 @@ export const coverageSection = ({
 }: Pick<Story, 'coverage' | 'failure'>): Html => html`<section id="coverage">
 <h2>What is indexed</h2>
 ${failure !== null && html`<p>${badge('not read now', 'bad')} ${failure}</p>`}
-<details id="coverage-by-topic"><summary>${summaryOf(coverage)}</summary>
+<details id="coverage-by-topic"><summary id="coverage-summary">${summaryOf(coverage)}</summary>
 ${table<TopicCoverage>(
   'Indexed offsets by topic',
   [
