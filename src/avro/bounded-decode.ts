@@ -48,7 +48,7 @@ export function boundedDecoder(
       if (cursor.remaining > 0) throw new Error('there are bytes behind the value');
       return reader.fromBuffer(binary, resolver);
     } catch (error) {
-      const { found, faulty } = leadingFields(writer, binary, { limits, known });
+      const { found, faulty } = leadingFields(writer, binary, { reader, limits, known });
       throw new Undecodable(error, found, faulty);
     }
   };
@@ -58,7 +58,7 @@ export function boundedDecoder(
 function leadingFields(
   writer: Type,
   binary: Buffer,
-  { limits, known }: { limits: DecodeLimits; known: Map<Type, Walk> },
+  { reader, limits, known }: { reader: Type; limits: DecodeLimits; known: Map<Type, Walk> },
 ): { readonly found: Record<string, unknown>; readonly faulty?: string } {
   const found: Record<string, unknown> = {};
   if (writer.typeName !== 'record') return { found };
@@ -68,7 +68,8 @@ function leadingFields(
       const from = cursor.at;
       // Known already: compiled each time, each field would cost as much as the schema is large, in every such record.
       compileWalk(type, known)(cursor);
-      found[name] = type.decode(binary, from).value;
+      // What the reader skips may hold what cannot be decoded.
+      if ((reader as AvroTypes.RecordType).field(name)) found[name] = type.decode(binary, from).value;
     } catch {
       // This is why the record could not be read.
       return { found, faulty: name };

@@ -109,6 +109,20 @@ describe('a bounded decoder', () => {
     expect((error as Undecodable).leading).toMatchObject({ id: 'x' });
   });
 
+  it('names the field at which the record cannot be read, not one before it that is skipped', () => {
+    const names = ['nanoseconds', 'id', 'count'];
+    const writer = typeOf(
+      record('R', ...names.map((name) => field(name, name === 'id' ? 'string' : 'long'))),
+    );
+    const reader = typeOf(record('R', field('id', 'string'), field('count', 'long')));
+    const decode = boundedDecoder(writer, reader);
+    const nanoseconds = long(2n ** 60n);
+    expect(decode(bytes(nanoseconds, ID, 7))).toEqual({ id: 'x', count: 7 });
+    expect(() => decode(bytes(nanoseconds, ID, long(2n ** 60n)))).toThrow(
+      expect.objectContaining({ message: 'count: a number beyond 2^53 - 1', leading: { id: 'x' } }),
+    );
+  });
+
   it('does not do the work of a schema that doubles at each level', () => {
     const level = (n: number): object | string =>
       n === 0
