@@ -1,6 +1,7 @@
 import type kafkajs from 'kafkajs';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
+import { isGroupNotReady } from '../consume/group-errors.ts';
 import { withAdmin } from './describe-topics.ts';
 
 type Where = { readonly topic: string; readonly partition: number };
@@ -19,7 +20,7 @@ export type UnreadGap = Where & (Deleted | Unknown | EndLost);
 
 type Group = { readonly kafka: KafkaClient; readonly groupId: string; readonly topics: readonly string[] };
 
-/** Coordinators move, and of a group without members it may take a moment to find it: 0.1, 0.2, 0.4, 0.8, 1 s, each shortened a bit. */
+/** Brokers that have just started have no coordinator yet, and coordinators move: 0.1, 0.2, 0.4, 0.8, 1 s, each shortened a bit. */
 const ASK_AGAIN: Backoff = { firstMs: 100, factor: 2, maxMs: 1_000 };
 const ASKED = 6;
 
@@ -29,7 +30,9 @@ const ASKED = 6;
  */
 export function unreadGaps({ kafka, groupId, topics }: Group, signal: AbortSignal): Promise<UnreadGap[]> {
   let asked = 0;
-  const again = (error: unknown) => (error as { retriable?: boolean }).retriable === true && ++asked < ASKED;
+  const mayPass = (error: unknown) =>
+    isGroupNotReady(error) || (error as { retriable?: boolean }).retriable === true;
+  const again = (error: unknown) => mayPass(error) && ++asked < ASKED;
   const ask = async (admin: kafkajs.Admin) => {
     const committed = await admin.fetchOffsets({ groupId, topics: [...topics] });
     const gaps: UnreadGap[] = [];
