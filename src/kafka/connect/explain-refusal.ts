@@ -35,6 +35,7 @@ export function explainRefusal(
   const tokenFault = eachError(error).find(isTokenFault);
   if (tokenFault) return tokenFault;
   const all = connection.brokers.join(', ');
+  if (isOfOtherUser(error)) return explained('KAFKA_UNAVAILABLE', OTHER_USER, all, error);
   const refused = explainSasl(error, connection);
   if (refused) return explained('KAFKA_REFUSED', refused, all, error);
   const plaintext = explainPlaintext(error);
@@ -97,6 +98,18 @@ function explained(
 ): HooklineError {
   return new HooklineError(code, `${address}: ${finding}`, { remedy, cause });
 }
+
+/** The words of the brokers where a session is renewed: one client has them in its message, the other beside it. */
+const isOfOtherUser = (error: unknown) =>
+  eachError(error).some((one: Error & { serverErrorMessage?: unknown }) =>
+    `${one.message} ${one.serverErrorMessage}`.includes('change principals during re-authentication'),
+  );
+
+/** No refusal: the same token is taken in a new session, which begins with the next request. */
+const OTHER_USER: Explanation = {
+  finding: 'they have ended the session, as the access token is that of another user now',
+  remedy: 'a new session is begun; if this comes again, have all tokens issued for one user',
+};
 
 /** What the brokers say of SASL: kafkajs names it in `name` and `type`, the other client in `apiId`. */
 function explainSasl(error: unknown, { sasl }: KafkaConnection): Explanation | undefined {

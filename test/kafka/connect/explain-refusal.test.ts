@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { explainRefusal } from '../../../src/kafka/connect/explain-refusal.ts';
+import type { Sasl } from '../../../src/kafka/connect/sasl.ts';
 
 it('names the address and the remedy of brokers that accept a connection and answer nothing', () => {
   const error = explainRefusal(
@@ -79,5 +80,21 @@ describe('of several brokers the one that an error names', () => {
     expect(error).toMatchObject({
       message: expect.stringContaining('(kafka-1:9092, kafka-2:9092: nobody listens there)'),
     });
+  });
+});
+
+const CHANGED = 'Cannot change principals during re-authentication from User.one: User.two';
+const FAILED = { type: 'SASL_AUTHENTICATION_FAILED', apiId: 'SASL_AUTHENTICATION_FAILED' };
+
+it.each([
+  ['kafkajs', new Error(CHANGED)],
+  ['platformatic', Object.assign(new Error('SASL Authentication failed.'), { serverErrorMessage: CHANGED })],
+])('a session that ends as the token is that of another user is no refusal of the token (%s)', (_, error) => {
+  const sasl = { mechanism: 'OAUTHBEARER', variables: 'KAFKA_OAUTH_TOKEN_FILE' } as Sasl;
+  const connection = { brokers: ['kafka-1:9092'], tls: undefined, sasl, loopbackOnly: false };
+  const failed = new AggregateError([Object.assign(error, FAILED)], 'Received response with error');
+  expect(explainRefusal(failed, connection, { neverAnswered: false })).toMatchObject({
+    code: 'KAFKA_UNAVAILABLE',
+    message: expect.stringContaining('the access token is that of another user now'),
   });
 });
