@@ -70,7 +70,14 @@ export async function openConsoleApp(
     data: async ({ query }) => ({ word: query.q ?? 'none' }),
     render: ({ word }, { csrfField }) =>
       html`<form method="post" action="/words">${csrfField}<input name="word" value="${word}"><p>${word}</p></form>`,
-    changes: [change, defineChange({ ...change, path: '/words/others', cli: 'hookline words change' })],
+    changes: [
+      change,
+      defineChange({
+        ...change,
+        path: '/words/others',
+        cli: (input) => `hookline words change ${(input as { word: string }).word}`,
+      }),
+    ],
   });
   const secrets = definePage<{ secret: string }>({
     path: '/secrets',

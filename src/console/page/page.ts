@@ -80,7 +80,7 @@ export type Change<Input extends object = object, Result extends object = object
   readonly title: string;
   readonly role: Role;
   /** The command of the CLI that does the same, for the page that is shown after it; unset: the page's own. */
-  readonly cli?: string;
+  cli?(input: Input): string;
   /** Names of all fields that it takes: a misspelt one is refused, as without it more would be done than is meant. */
   readonly fields: readonly string[];
   /** Checks the fields: text from a form, any JSON from elsewhere. Throws {@link PageError}. */

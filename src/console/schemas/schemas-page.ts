@@ -53,7 +53,7 @@ export function schemasPage({ config }: ConsoleDeps, watch: Watch): Page {
   const test = defineChange<{ readonly message: string }, SampleResult>({
     path: '/schemas/test',
     title: 'A sample message',
-    cli: 'hookline schemas test FILE',
+    cli: () => 'hookline schemas test FILE',
     role: 'view',
     fields: ['message'],
     read(fields) {

@@ -30,7 +30,8 @@ export function serveChange(app: FastifyInstance, change: Change, page: Page, se
     if (accepts(request) === 'json') return reply.send(result);
     const shown = change.show(result, given);
     if (!(shown instanceof Html)) return reply.redirect(shown.see, 303);
-    const { title, cli } = change;
+    const { title } = change;
+    const cli = change.cli?.(input);
     return reply
       .type('text/html; charset=utf-8')
       .send(frameOf(page, given, serving, { content: shown, title, cli }).toString());

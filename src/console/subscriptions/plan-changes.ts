@@ -46,6 +46,7 @@ export const planChange = (deps: ConsoleDeps): Change =>
   defineChange<GivenFile, Planned>({
     path: '/subscriptions/plan',
     title: 'Plan of subscriptions',
+    cli: (given) => commandOf('plan', given),
     role: 'operate',
     fields: FIELDS,
     read: (fields) => readFile(deps, fields),
@@ -62,7 +63,7 @@ export const applyChange = (deps: ConsoleDeps): Change =>
   defineChange<Apply, ApplyResult>({
     path: '/subscriptions/apply',
     title: 'Applied subscriptions',
-    cli: 'hookline subscriptions apply -f subscriptions.yaml',
+    cli: (given) => commandOf('apply', given, given.mayDelete),
     role: 'operate',
     fields: [...FIELDS, 'delete', 'seen'],
     read: (fields) => ({
@@ -102,6 +103,9 @@ export const applyChange = (deps: ConsoleDeps): Change =>
       }),
     show: showApplied,
   });
+
+const commandOf = (verb: 'plan' | 'apply', { refresh }: GivenFile, mayDelete = false): string =>
+  `hookline subscriptions ${verb} -f ${FILE}${refresh ? '' : ' --no-refresh'}${mayDelete ? ' --delete' : ''}`;
 
 const planned = (plan: Plan, { text, refresh }: GivenFile): Planned => ({
   plan,

@@ -71,7 +71,7 @@ it('answers an address that cannot be decoded with a page, behind the same check
 it('names after a change the command that does the same', async () => {
   await using the = await openConsoleApp();
   expect((await the.post({}, { word: 'new' }, '/words/others')).body).toContain(
-    '<code>hookline words change</code>',
+    '<code>hookline words change new</code>',
   );
   expect((await the.post()).body).toContain('<code>hookline words </code>');
 });

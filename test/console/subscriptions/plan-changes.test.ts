@@ -2,9 +2,10 @@ import { expect, it } from 'vitest';
 import { nodeSource } from '../../../src/config/env.ts';
 import type { ConsoleDeps } from '../../../src/console/page/console-deps.ts';
 import { PageError, type PageRequest } from '../../../src/console/page/page.ts';
-import { planChange } from '../../../src/console/subscriptions/plan-changes.ts';
+import { applyChange, planChange } from '../../../src/console/subscriptions/plan-changes.ts';
 
-const change = planChange({ shell: { source: nodeSource({}) } } as unknown as ConsoleDeps);
+const deps = { shell: { source: nodeSource({}) } } as unknown as ConsoleDeps;
+const change = planChange(deps);
 const read = (file: string) => change.read({ file }, {} as PageRequest);
 
 function refusalOf(file: string): string {
@@ -20,6 +21,21 @@ function refusalOf(file: string): string {
 it('reads a file of subscriptions, a large one too', () => {
   const refs = Array.from({ length: 800 }, (_, n) => `  ledger-${n}:\n    events: [payment-status]\n`);
   expect(read(`subscriptions:\n${refs.join('')}`)).toMatchObject({ refresh: true });
+});
+
+it.each([
+  [{}, 'plan -f subscriptions.yaml', 'apply -f subscriptions.yaml'],
+  [
+    { noRefresh: 'true', delete: 'true' },
+    'plan -f subscriptions.yaml --no-refresh',
+    'apply -f subscriptions.yaml --no-refresh --delete',
+  ],
+])('names the command that does the same with %j', (fields, ...commands) => {
+  const file = 'subscriptions:\n  eu: { events: [payment-status] }\n';
+  const named = [change, applyChange(deps)].map((one) =>
+    one.cli?.(one.read({ file, ...fields }, {} as PageRequest)),
+  );
+  expect(named).toEqual(commands.map((command) => `hookline subscriptions ${command}`));
 });
 
 it('says what is wrong with a value that contains itself', () => {
