@@ -8,7 +8,7 @@ import { isRefusal } from '../connect/explain-refusal.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { AssignedWork } from './assigned-work.ts';
 import { GroupConsumer } from './consumer.ts';
-import { checkReadable, explainGroupError, isTopicDenied } from './group-errors.ts';
+import { checkReadable, explainGroupError, isGroupNotReady, isTopicDenied } from './group-errors.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import { RecreatedTopics } from './recreated-topics.ts';
 import { singleWorkerAssigner } from './single-worker-assigner.ts';
@@ -22,7 +22,7 @@ import { watchTopicIds } from './watch-topic-ids.ts';
 export type GroupReader = {
   /** Milliseconds since the group was last heard of: liveness. */
   silentFor(): number;
-  /** For readiness: why nothing is read while the brokers refuse the credentials or a right, or null. */
+  /** For readiness: why nothing is read while the brokers refuse the credentials or a right, or keep no group; or null. */
   trouble(): string | null;
   /** Waits for the handlers under way, then leaves the group. */
   stop(): Promise<void>;
@@ -54,8 +54,8 @@ export type GroupReaderDeps = {
    */
   readonly onWorking: (lease: Lease | null) => void;
   /**
-   * The brokers refuse the credentials, or a right to the group or a topic: it is tried again, with the credentials that the files
-   * hold then. null when something is read again.
+   * The brokers refuse the credentials, or a right to the group or a topic, or none of them keeps the group: it is tried again, with
+   * the credentials that the files hold then. null when something is read again.
    */
   readonly onRefused: (error: Error | null) => void;
   /** Nothing is read for now, by this error: told at most once a minute. */
@@ -103,10 +103,13 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
     if (refused !== undefined) deps.onRefused(null);
     refused = undefined;
   };
-  /** kafkajs ends for good when credentials or rights are refused. The files may hold others by now, and rights be granted. */
+  /**
+   * kafkajs ends for good when credentials or rights are refused, or no broker keeps the group for seconds. The files may hold others
+   * by now, rights be granted, and brokers come back.
+   */
   const onEnd = async (ended: Error) => {
     // Of credentials, the next attempt tells more.
-    if (hasCode(ended, 'KAFKA_REFUSED')) onFailure(ended);
+    if (hasCode(ended, 'KAFKA_REFUSED') || isGroupNotReady(ended)) onFailure(ended);
     else if (!isRefusal(ended)) return deps.onFatal(ended);
     const join = async () => {
       onHeard();

@@ -144,6 +144,23 @@ it('a session that cannot be renewed, as the token is that of another user now, 
   await reader.stop();
 });
 
+it('a group that no broker keeps for a while is joined again when one does', async () => {
+  const { reader, clock, connects, seen, on, crash } = await open();
+  const none = () =>
+    Object.assign(new Error('Failed to find group coordinator'), {
+      name: 'KafkaJSGroupCoordinatorNotFound',
+      retriable: false,
+    });
+  connects.push(none(), none());
+  crash(none());
+  expect(reader.trouble()).toContain('none of them is ready to coordinate the consumer group g');
+  for (let n = 0; n < 4; n++) await clock.advance(2_000);
+  expect([seen.consumers, on.fatal]).toEqual([4, []]);
+  expect(on.refused).toEqual([expect.stringContaining('none of them is ready to coordinate'), null]);
+  expect(reader.trouble()).toBeNull();
+  await reader.stop();
+});
+
 it('silence is counted from the last attempt while credentials are refused: the process stays alive', async () => {
   const { reader, clock, connects, crash } = await open();
   connects.push(...Array.from({ length: 100 }, () => refusal('no')));
