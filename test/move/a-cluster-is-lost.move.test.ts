@@ -22,6 +22,7 @@ async function trigger(): Promise<typeof lost> {
 beforeAll(async () => {
   clusters = await TwoClusters.start();
   the = clusters.the;
+  await clusters.createTopics();
   await using mirrorMaker = await clusters.copy();
   const spool = { SPOOL_DIR: join(the.fixture.dir, 'spool') };
   await the.ingress.process.stop();

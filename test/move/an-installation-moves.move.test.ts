@@ -2,8 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { cli, cliJson } from '../support/cli.ts';
 import type { ControlFixture } from '../support/control-fixture.ts';
-import { asAdmin } from '../support/topic-reader.ts';
-import { TwoClusters } from './two-clusters.ts';
+import { asAdmin, testKafka } from '../support/topic-reader.ts';
+import { type Compared, TwoClusters } from './two-clusters.ts';
 
 const ENTITIES = ['e-1', 'e-2', 'e-3', 'e-4', 'e-5'];
 const LARGE = { note: 'x'.repeat(40_000_000) };
@@ -19,6 +19,11 @@ let subscriptions: { url: string }[];
 let largeBefore: string;
 let readBefore: number;
 let resultsBefore: number;
+/** What the comparison says: without topics in the new cluster, with empty ones, and when the old cluster has deleted what was copied. */
+let missing: Compared[];
+let uncopied: Compared[];
+let expired: Compared[];
+let lagOfControl: number | null;
 
 const list = () => cliJson<Listed[]>(the.fixture.env, 'dlq', 'list');
 
@@ -67,13 +72,32 @@ async function liveWithTheOldCluster(): Promise<void> {
   expect(await list()).toMatchObject([{ code: 'UNPARSABLE', state: 'dismissed' }]);
 }
 
+/** A command that its sender took back. */
+async function abortCommand(): Promise<void> {
+  const producer = testKafka(the.fixture.env).producer({
+    transactionalId: the.fixture.prefix,
+    idempotent: true,
+    maxInFlightRequests: 1,
+  });
+  await producer.connect();
+  const transaction = await producer.transaction();
+  const value = JSON.stringify({ commandId: randomUUID(), type: 'subscription.delete', ref: 'kept' });
+  await transaction.send({ topic: the.fixture.topic('commands'), messages: [{ key: 'kept', value }] });
+  await transaction.abort();
+  await producer.disconnect();
+}
+
 beforeAll(async () => {
   clusters = await TwoClusters.start();
   the = clusters.the;
   await liveWithTheOldCluster();
+  missing = await clusters.compare();
+  await clusters.createTopics();
+  uncopied = await clusters.compare();
   await using mirrorMaker = await clusters.copy();
   await the.control.stop();
   await the.ingress.process.stop();
+  await abortCommand();
   const events = ['payment_status', 'collection_status'];
   await the.send('kept', { commandId: waiting, type: 'subscription.update', ref: 'kept', events });
   subscriptions = await the.subscriptions();
@@ -81,12 +105,31 @@ beforeAll(async () => {
   readBefore = clusters.read;
   resultsBefore = await results();
   await clusters.copied(mirrorMaker);
+  lagOfControl = await clusters.lagThere(`${the.fixture.prefix}-control`, 'commands');
+  await clusters.deleteBeginnings(['dead-letter']);
+  expired = await clusters.compare();
 });
 
 // MirrorMaker has ended by now.
 beforeAll(() => clusters.startAtNext());
 
 afterAll(() => clusters?.[Symbol.asyncDispose]());
+
+it('before the topics are copied the comparison takes no partition with records for copied', () => {
+  const statesIn = (compared: Compared[]) => new Set(compared.map(({ state }) => state));
+  expect(missing.map(({ partition }) => partition)).toContain(`${the.fixture.topic('audit')} 1`);
+  expect(statesIn(missing)).toEqual(new Set(['cannot be read']));
+  expect(statesIn(uncopied)).toEqual(new Set(['differs', 'ends with no record']));
+});
+
+it('what the old cluster has deleted since it was copied is not waited for', () => {
+  const ofDeadLetters = expired.filter(({ partition }) => partition.startsWith(the.fixture.topic('dead')));
+  expect(ofDeadLetters.map(({ state }) => state)).toEqual(['ends with no record', 'ends with no record']);
+});
+
+it('control has the one command before it that it had not read', () => {
+  expect(lagOfControl).toBe(1);
+});
 
 it('the command that waited is carried out, and none that had finished is again', async () => {
   expect(await the.result(waiting)).toMatchObject({ status: 'SUCCEEDED' });

@@ -28,13 +28,18 @@ const ONE_REPLICA = [
   .map((name) => `${[name, 'replication.factor'].filter(Boolean).join('.')} = 1\n`)
   .join('');
 
-/** The blocks of the document, of its steps 1, 3 and 5. */
-function blocksOfSteps(): readonly string[] {
+/** The block of the document in this language: `properties` are step 3, `bash` is step 5. */
+function blockOf(language: 'properties' | 'bash'): string {
   const section = sectionOf(readDocument('docs/another-cluster.md'), '## Move');
-  return [...section.matchAll(/```\w+\n([\s\S]*?)```/g)].map(([, block = '']) =>
-    block.replaceAll(/^ {3}/gm, ''),
-  );
+  const [, block] = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(section) ?? [];
+  if (block === undefined) throw new Error(`the document has no ${language}`);
+  return block.replaceAll(/^ {3}/gm, '');
 }
+
+/** What step 5 says of a partition. */
+export type Compared = { readonly partition: string; readonly state: string };
+
+const GOOD = new Set(['is copied', 'ends with no record']);
 
 /** A whole installation on one cluster, and another cluster that is empty; the registry is beside them. */
 export class TwoClusters implements AsyncDisposable {
@@ -119,29 +124,55 @@ export class TwoClusters implements AsyncDisposable {
     });
   }
 
-  /** Steps 1 and 3. */
-  async copy(): Promise<MirrorMaker> {
+  /** Step 1. */
+  async createTopics(): Promise<void> {
     const applied = await cli(this.#nextEnv, 'topics', 'apply', '--partitions', String(PARTITIONS));
     expect(applied.exitCode, applied.notes).toBe(0);
-    const settings = `${this.#here(String(blocksOfSteps()[1]))}${ONE_REPLICA}`;
+  }
+
+  /** Step 3. */
+  async copy(): Promise<MirrorMaker> {
+    const settings = `${this.#here(blockOf('properties'))}${ONE_REPLICA}`;
     return MirrorMaker.start(this.the.fixture.file('move.properties', settings));
+  }
+
+  /** Step 5, once. */
+  async compare(): Promise<Compared[]> {
+    const { stdout } = await shellLine(this.#here(blockOf('bash')), {}, COMPARE_MS);
+    return [...stdout.matchAll(/^(\S+ \d+) (.*)$/gm)].map(([, partition = '', state = '']) => ({
+      partition,
+      state,
+    }));
   }
 
   /** Steps 5 and 6. */
   async copied(mirrorMaker: MirrorMaker): Promise<void> {
-    const script = this.#here(String(blocksOfSteps()[2]));
-    const [, topics = ''] = /for topic in ([^;]*);/.exec(script) ?? [];
+    let last: Compared[] = [];
     const isCopied = async () => {
-      const { stdout } = await shellLine(script, {}, COMPARE_MS).catch(
-        (error) => error as { stdout: string },
-      );
-      const lines = stdout.split('\n');
-      return topics.split(' ').every((topic) => lines.includes(`${topic} is copied`));
+      last = await this.compare();
+      return last.length > 0 && last.every(({ state }) => GOOD.has(state));
     };
     await until('all is copied', isCopied, COPIED_MS).catch((error) => {
-      throw new Error(`${error.message}: ${mirrorMaker.faults()}`);
+      const left = last.filter(({ state }) => !GOOD.has(state));
+      throw new Error(`${error.message}: ${JSON.stringify(left)} ${mirrorMaker.faults()}`);
     });
     await new Promise((done) => setTimeout(done, OFFSETS_COPIED_MS));
+  }
+
+  /** Records that a group has not read in the new cluster; null where the group has no offset for a partition with records. */
+  async lagThere(groupId: string, name: string): Promise<number | null> {
+    const topic = this.the.fixture.topic(name);
+    return asAdmin(this.#nextEnv, async (admin) => {
+      const ends = await admin.fetchTopicOffsets(topic);
+      const [{ partitions } = { partitions: [] }] = await admin.fetchOffsets({ groupId, topics: [topic] });
+      let lag = 0;
+      for (const { partition, high } of ends) {
+        const at = Number(partitions.find((one) => one.partition === partition)?.offset ?? -1);
+        if (at < 0 && high !== '0') return null;
+        lag += Number(high) - Math.max(at, 0);
+      }
+      return lag;
+    });
   }
 
   /** Step 7. */
