@@ -40,7 +40,7 @@ test-contracts: setup ## Judges the data contracts, and topics by them, with dat
 test-readers: setup ## Other people's readers of the events, every topic and schema version, 50 MB among them: Java, Python, Go, Node, kcat, Flink SQL, Iceberg (JDK, Maven, Go, Python, kcat; 4 min)
 	@npm run -s test-readers -- $(ARGS)
 
-test-move: setup ## Moves a whole installation to another Kafka cluster with MirrorMaker, by docs/another-cluster.md; and loses a cluster (JDK, Maven, kcat; 3 min)
+test-move: setup ## Moves a whole installation to another Kafka cluster with MirrorMaker, by docs/another-cluster.md; and loses a cluster (JDK, Maven, kcat; 5 min)
 	@npm run -s test-move -- $(ARGS)
 
 test-deploy: setup ## Tests the chart with Helm and kubectl-validate, the alerts with promtool; builds them with Go if they are not on the PATH
