@@ -135,6 +135,19 @@ it.each(['summary', 'button', '[role=region]'])(
   },
 );
 
+it('an update does not read the words of the whole page, of which there may be many', async () => {
+  await page.addInitScript(`
+    const { get, set } = Object.getOwnPropertyDescriptor(Node.prototype, 'textContent');
+    const counted = function () {
+      if (this === document.body) document.title = 'read';
+      return get.call(this);
+    };
+    Object.defineProperty(Node.prototype, 'textContent', { get: counted, set });`);
+  await page.goto('/parts');
+  await page.getByText('after').waitFor();
+  expect(await page.title()).not.toBe('read');
+});
+
 it('a page goes on when the console is back, whatever a proxy said meanwhile', async () => {
   await page.goto('/quiet');
   await page.locator('.live-state', { hasText: /^live$/ }).waitFor();

@@ -101,10 +101,13 @@ function apply({ id, html, how = 'replace', keep, plot }) {
     const focused = document.activeElement;
     const { scrollLeft } = focused;
     const nameOf = (one) => one.id || one.href || one.ariaLabel || one.textContent;
-    const isSame = (one) => nameOf(one) === nameOf(focused);
+    // Where the focus is elsewhere, it is mostly on the whole page: its words are many.
+    const name = element.contains(focused) ? nameOf(focused) : undefined;
     // Of several with one name: the latest comes first, so they are counted from the end.
     const same = () =>
-      [...(document.getElementById(id)?.querySelectorAll(FOCUSABLE) ?? [])].filter(isSame).reverse();
+      [...(document.getElementById(id)?.querySelectorAll(FOCUSABLE) ?? [])]
+        .filter((one) => nameOf(one) === name)
+        .reverse();
     const which = same().indexOf(focused);
     const unfolded = [...element.querySelectorAll('details[id][open]')].map((one) => one.id);
     element.outerHTML = html;
