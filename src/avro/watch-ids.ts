@@ -42,14 +42,15 @@ export async function watchedIds(
     }
     return { changed, lost };
   };
-  const areConfirmed = async () => {
-    const { changed, lost } = await look();
+  const hasEnded = async () => {
+    let { changed, lost } = await look();
     if (changed.length > 0) {
       await wait(CONFIRM_AFTER_MS);
-      const found = await look();
-      if (found.changed.length === 0) return false;
+      ({ changed, lost } = await look());
+    }
+    if (changed.length > 0) {
       onChanged?.();
-      fail(new HooklineError('SCHEMA_IDS_CHANGED', found.changed.join('; ')));
+      fail(new HooklineError('SCHEMA_IDS_CHANGED', changed.join('; ')));
       return true;
     }
     // What is written has the ids that it had; a start would not succeed.
@@ -61,7 +62,7 @@ export async function watchedIds(
     for (;;) {
       await wait(LOOK_EVERY_MS * (1 + clock.random()));
       try {
-        if (await areConfirmed()) return;
+        if (await hasEnded()) return;
         tell(null);
       } catch (err) {
         signal.throwIfAborted();

@@ -64,6 +64,18 @@ it('goes on where the registry has had other ids once', async () => {
   expect([the.answers.looks, the.clock.waiting()]).toEqual([looks, 0]);
 });
 
+it('does not say that the ids are back where others were there once, and schemas are lost', async () => {
+  const the = await watching();
+  the.answers.ids = [null, 2];
+  await the.clock.advance(120_000);
+  expect(the.lines().map(({ level }) => level)).toEqual(['error']);
+  the.answers.ids = [null, 3];
+  await the.clock.advance(60_000);
+  the.answers.ids = [null, 2];
+  await the.clock.advance(600_000);
+  expect([the.lines().length, the.failures]).toEqual([1, []]);
+});
+
 it('goes on without the registry, and says once that it cannot be asked, that it lacks schemas, and that they are back', async () => {
   const the = await watching();
   const told = () => the.lines().map(({ level, msg, err }) => `${level} ${msg} ${(err as Error)?.message}`);
