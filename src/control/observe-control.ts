@@ -38,6 +38,11 @@ export function observeControl({ logger, metrics, clock }: Observed) {
   for (const outcome of ['refused', 'unauthorised', 'gone'])
     own.providerRequests.inc({ operation: 'POST oauth/token', outcome }, 0);
   deadLetters.inc({ stage: 'COMMAND' }, 0);
+  const notRead = (err: Error) => {
+    // It says all: a stack, as at a first start where this is usual, would look like a fault of ours.
+    if (err instanceof HooklineError) logger.warn({ why: err.message }, NOT_READ_NOW);
+    else logger.warn({ err }, NOT_READ);
+  };
   return {
     /** One wide line per command. */
     finished(result: CommandResult) {
@@ -95,20 +100,16 @@ export function observeControl({ logger, metrics, clock }: Observed) {
           { err, topic, partition, offset: String(offset) },
           'command could not be finished, it is tried again',
         ),
-      onInterrupted(err: Error) {
-        // It says all: a stack, as at a first start where this is usual, would look like a fault of ours.
-        if (err instanceof HooklineError) logger.warn({ why: err.message }, NOT_READ_NOW);
-        else logger.warn({ err }, NOT_READ);
-      },
+      onInterrupted: notRead,
       onRecreated: (topic: string) =>
         logger.warn(
           { topic },
           'the command topic was deleted and created anew: it is read from its beginning',
         ),
       onRefused(err: Error | null) {
-        // While it is tried again, something else may have come between.
-        if (err) logger.warn({ err }, hasCode(err, 'KAFKA_REFUSED') ? REFUSED : NOT_READ);
-        else logger.info('commands are read again');
+        if (err === null) logger.info('commands are read again');
+        else if (hasCode(err, 'KAFKA_REFUSED')) logger.warn({ err }, REFUSED);
+        else notRead(err);
       },
     },
     state: {

@@ -41,16 +41,19 @@ it('tells that the brokers refuse the commands where they do, and of nothing els
   ]);
 });
 
-it('tells in one line, without a stack, why nothing is read where that is known', () => {
-  const { log, reader } = observed();
-  reader.onInterrupted(new HooklineError('KAFKA_UNAVAILABLE', 'none is ready'));
-  reader.onInterrupted(new Error('another fault'));
-  expect(log.lines()).toMatchObject([
-    { why: 'the brokers cannot be reached (none is ready)', msg: 'commands are not read, trying again' },
-    { err: { message: 'another fault', stack: expect.any(String) } },
-  ]);
-  expect(log.lines()[0]).not.toHaveProperty('err');
-});
+it.each(['onInterrupted', 'onRefused'] as const)(
+  'tells in one line, without a stack, why nothing is read where that is known (%s)',
+  (tells) => {
+    const { log, reader } = observed();
+    reader[tells](new HooklineError('KAFKA_UNAVAILABLE', 'none is ready'));
+    reader[tells](new Error('another fault'));
+    expect(log.lines()).toMatchObject([
+      { why: 'the brokers cannot be reached (none is ready)', msg: 'commands are not read, trying again' },
+      { err: { message: 'another fault', stack: expect.any(String) } },
+    ]);
+    expect(log.lines()[0]).not.toHaveProperty('err');
+  },
+);
 
 it('is not ready while the brokers refuse to have a topic of its own read or written, and for no other failure', async () => {
   const clock = manualClock();
