@@ -15,7 +15,9 @@ pool.withBroker = async function <T>(this: BrokerPool, ask: (broker: unknown) =>
   let why: unknown;
   const answer = await withBroker.call(this, (broker) =>
     ask(broker).catch((error) => {
-      if (error.type === 'GROUP_AUTHORIZATION_FAILED' || connectionFaultOf(error)) why = error;
+      // Whoever grants that is helped, whichever broker was asked last.
+      if (error.type === 'GROUP_AUTHORIZATION_FAILED') why = error;
+      else if (connectionFaultOf(error)) why ??= error;
       throw error;
     }),
   );

@@ -31,6 +31,16 @@ describe('what coordinates a group', () => {
     await expect(pool.withBroker(() => Promise.reject(silent))).rejects.toBe(silent);
   });
 
+  it('is a right that is missing, whichever broker says so and whichever does not answer', async () => {
+    const denied = Object.assign(new Error('no'), { type: 'GROUP_AUTHORIZATION_FAILED' });
+    const silent = new Error('Request GroupCoordinator timed out');
+    for (const answers of [
+      [denied, silent],
+      [silent, denied],
+    ])
+      await expect(pool.withBroker(() => Promise.reject(answers.shift()))).rejects.toBe(denied);
+  });
+
   it('may be told by another broker than the first one that is asked', async () => {
     expect(await pool.withBroker(failing('REQUEST_TIMED_OUT'))).toBeNull();
     let asked = 0;
