@@ -112,17 +112,11 @@ export async function publishOnce(
   records: readonly OutgoingRecord[],
   signal = new AbortController().signal,
 ): Promise<Position[]> {
-  let trouble: string | null = null;
   const publisher = new Publisher({
     clock: kafka.clock,
     openSession: kafka.openSession,
     backlogBytes: Number.MAX_SAFE_INTEGER,
-    observer: {
-      ...UNOBSERVED,
-      troubleChanged(topic, why) {
-        trouble = why && `${topic}: ${why}`;
-      },
-    },
+    observer: UNOBSERVED,
   });
   try {
     const published = Promise.all(records.map((record) => publisher.publish(record, DEADLINE_MS)));
@@ -130,11 +124,10 @@ export async function publishOnce(
   } catch (error) {
     if (signal.aborted)
       throw new Error('interrupted before the brokers confirmed it; it may be stored all the same');
-    if (!hasCode(error, 'PUBLISH_DEADLINE') || trouble === null) throw error;
-    const why: string = trouble;
-    const [topic, isMissing] = why.split(UNKNOWN_TOPIC);
-    if (isMissing !== undefined) throw new HooklineError('TOPICS_MISSING', topic);
-    throw new HooklineError('PUBLISH_DEADLINE', why, { cause: error });
+    const [topic, isMissing] = publisher.trouble()?.split(UNKNOWN_TOPIC) ?? [];
+    if (hasCode(error, 'PUBLISH_DEADLINE') && isMissing !== undefined)
+      throw new HooklineError('TOPICS_MISSING', topic);
+    throw publisher.explain(error);
   } finally {
     await publisher.stop();
   }

@@ -131,7 +131,7 @@ function follow() {
   state.className = 'live-state';
   state.setAttribute('role', 'status');
   document.querySelector('header').append(state);
-  for (const promise of document.querySelectorAll('[data-if-live]')) promise.hidden = false;
+  for (const text of document.querySelectorAll('[data-if-live]')) text.hidden = false;
   const say = (text, isLost) => {
     if (state.textContent !== text) state.textContent = text;
     state.classList.toggle('lost', isLost);

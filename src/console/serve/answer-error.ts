@@ -47,9 +47,10 @@ function nextOf(
   pages: readonly Page[],
 ): Shown {
   if (error.isLogin) return html`<p><a class="button" href="/login">Log in</a></p>`;
-  const form = pages.find(({ changes = [] }) => changes.some(({ path }) => path === routeOptions.url));
-  if (method === 'POST' && form)
-    return html`<p><a class="button" href="${form.path}">Back to ${form.title}</a></p>`;
+  if (method === 'POST') {
+    const form = pages.find(({ changes = [] }) => changes.some(({ path }) => path === routeOptions.url));
+    return form && html`<p><a class="button" href="${form.path}">Back to ${form.title}</a></p>`;
+  }
   const mayEndOtherwise = method === 'GET' && (status === 429 || status >= 500) && ownPath(url) === url;
   return mayEndOtherwise && html`<p><a class="button" href="${url}">Try again</a></p>`;
 }

@@ -10,7 +10,6 @@ import { TooLong } from '../../avro/avro-writer.ts';
 import { readEventSchemas } from '../../avro/event-schema.ts';
 import { UNOBSERVED_FILES } from '../../config/renewed-files.ts';
 import { restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
-import { HooklineError, hasCode } from '../../core/errors.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
 import { ClaimCheck, objectFirst } from '../../delivery/claim-check.ts';
@@ -111,19 +110,14 @@ async function work(n: number, job: Job | TokenJob): Promise<void> {
     const done = await runJob(job, delivery, portsOf(job, observations));
     port.answer([{ n, result: { observations, ...done } }]);
   } catch (error) {
-    const failed = error instanceof TooLong ? { isTooLong: true } : { fault: toFault(explained(error)) };
+    // The main thread may still reach the brokers over connections of before a password was changed, say: only this one knows why.
+    const fault = () => toFault(publisher.explain(error));
+    const failed = error instanceof TooLong ? { isTooLong: true } : { fault: fault() };
     port.answer([{ n, result: { observations, ...failed } }]);
   } finally {
     // Where it was a copy: shared memory is not ours to give.
     releaseBytes(body);
   }
-}
-
-/** The main thread may still reach the brokers over connections of before a password was changed, say: only this one knows why it does not. */
-function explained(error: unknown): unknown {
-  const trouble = publisher.trouble();
-  if (!hasCode(error, 'PUBLISH_DEADLINE') || trouble === null) return error;
-  return new HooklineError('PUBLISH_DEADLINE', trouble, { cause: error });
 }
 
 async function runJob(

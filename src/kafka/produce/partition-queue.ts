@@ -41,7 +41,7 @@ export type PartitionQueueDeps = {
 const MAX_BYTES = 900_000;
 const MIN_BYTES = 16_384;
 /** After a batch was too large: by then the topic may take such batches again. */
-const SMALLER_FOR_MS = 60_000;
+const SMALL_FOR_MS = 60_000;
 const MAX_RECORDS = 1_000;
 /** Retries of one kind that stay on the same client before a fresh one is tried. */
 const SAME_CLIENT_RETRIES = 5;
@@ -64,7 +64,7 @@ export class PartitionQueue {
   #running: Promise<void> | undefined;
   #halted = false;
   #maxBytes = MAX_BYTES;
-  #splitAt = Number.NEGATIVE_INFINITY;
+  #smallUntil = Number.NEGATIVE_INFINITY;
   readonly #sharing: Sharing;
 
   constructor(deps: PartitionQueueDeps) {
@@ -115,7 +115,7 @@ export class PartitionQueue {
   }
 
   #takeBatch(): Pending[] {
-    if (this.#deps.clock.now() - this.#splitAt > SMALLER_FOR_MS) this.#maxBytes = MAX_BYTES;
+    if (this.#maxBytes < MAX_BYTES && this.#deps.clock.now() > this.#smallUntil) this.#maxBytes = MAX_BYTES;
     let count = 0;
     let bytes = 0;
     for (const record of this.#queue) {
@@ -207,7 +207,7 @@ export class PartitionQueue {
   async #split(batch: Pending[], failure: AttemptError): Promise<void> {
     if (batch.length === 1) return this.#giveUp(batch, failure);
     const half = Math.ceil(batch.length / 2);
-    this.#splitAt = this.#deps.clock.now();
+    this.#smallUntil = this.#deps.clock.now() + SMALL_FOR_MS;
     this.#maxBytes = Math.max(MIN_BYTES, Math.min(this.#maxBytes, sum(batch) / 2));
     this.#queue.unshift(...batch.slice(half));
     await this.#deliver(batch.slice(0, half));

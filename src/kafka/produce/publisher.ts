@@ -158,6 +158,13 @@ export class Publisher {
     return this.#health.trouble();
   }
 
+  /** A missed deadline with why the brokers do not confirm records; any other error as it is. */
+  explain(error: unknown): unknown {
+    const trouble = this.trouble();
+    if (trouble === null || !hasCode(error, 'PUBLISH_DEADLINE')) return error;
+    return new HooklineError('PUBLISH_DEADLINE', trouble, { cause: error });
+  }
+
   /** Rejects what still waits and destroys every connection. For an orderly end, publish nothing more and wait before. */
   async stop(): Promise<void> {
     this.#closed = true;
