@@ -83,6 +83,16 @@ const WRONG: Wrong[] = [
     ],
   ),
   [
+    'a label of jobs that their pods have already',
+    ['jobs.podLabels.app\\.kubernetes\\.io/component=api'],
+    /jobs\.podLabels has app\.kubernetes\.io\/component, which the chart sets itself/,
+  ],
+  [
+    'an annotation that makes a test another hook',
+    ['jobs.podAnnotations.helm\\.sh/hook=pre-install'],
+    /jobs\.podAnnotations has helm\.sh\/hook, which the chart sets itself/,
+  ],
+  [
     'a label of a dashboard that it has already',
     ['metrics.dashboard.labels.helm\\.sh/chart=x'],
     /metrics\.dashboard\.labels has helm\.sh\/chart, which the chart sets itself: leave it out/,

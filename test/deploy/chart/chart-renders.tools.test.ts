@@ -128,6 +128,21 @@ describe('the chart', () => {
     }
   });
 
+  it('gives every pod the labels and annotations that a cluster asks for', async () => {
+    const labels = { 'sidecar.istio.io/inject': 'false', team: 'ledger' };
+    const annotations = { 'linkerd.io/inject': 'disabled' };
+    const sets = ['jobs', 'ingress', 'control', 'console'].flatMap((of) => [
+      ...['--set-json', `${of}.podLabels=${JSON.stringify(labels)}`],
+      ...['--set-json', `${of}.podAnnotations=${JSON.stringify(annotations)}`],
+    ]);
+    for (const values of ['full', 'spool', 'gitops']) {
+      const pods = podsOf(await render(helm, values, ...sets));
+      expect(new Set(pods.map(({ owner }) => owner.kind))).toContain('Pod');
+      for (const { owner, metadata } of pods)
+        expect(metadata, `${owner.kind} ${owner.metadata.name}`).toMatchObject({ labels, annotations });
+    }
+  });
+
   it('has the alerts as they are, each with a link to the runbook', async () => {
     const { spec } = find(await render(helm, 'minimal'), 'PrometheusRule');
     const own = parse(readFile(`${CHART}/files/alerts.yaml`));

@@ -77,14 +77,16 @@ export async function render(helm: string, values: string, ...sets: string[]): P
   return manifests.filter(Boolean);
 }
 
+type OwnedPod = { owner: Manifest; pod: PodSpec; metadata: Partial<Manifest['metadata']> };
+
 /** The pod of each manifest that has one; of a ConfigMap with a Job for others to create, that Job's. */
-export function podsOf(manifests: readonly Manifest[]): { owner: Manifest; pod: PodSpec }[] {
+export function podsOf(manifests: readonly Manifest[]): OwnedPod[] {
   return manifests.flatMap((owner) => {
     const job = owner.data?.['job.json'];
     if (job) return podsOf([JSON.parse(job)]);
     const spec = owner.kind === 'CronJob' ? owner.spec.jobTemplate.spec : owner.spec;
-    const pod = owner.kind === 'Pod' ? spec : spec?.template?.spec;
-    return pod ? [{ owner, pod }] : [];
+    const { spec: pod, metadata } = owner.kind === 'Pod' ? owner : (spec?.template ?? {});
+    return pod ? [{ owner, pod, metadata }] : [];
   });
 }
 

@@ -20,6 +20,17 @@ annotations: {{ . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
+{{/* The metadata of the pod of a job or a test, but for its name. Takes (dict "root" $ "component" "setup" "annotations" "YAML of its own"). */}}
+{{- define "hookline.jobPodMetadata" -}}
+{{- $own := printf "%s\napp.kubernetes.io/component: %s" (include "hookline.labels" .root) .component -}}
+{{- with .root.Values.jobs -}}
+labels: {{ include "hookline.withFurther" (dict "own" $own "of" "jobs.podLabels" "further" .podLabels) | nindent 2 }}
+{{- with include "hookline.withFurther" (dict "own" ($.annotations | default "") "of" "jobs.podAnnotations" "further" .podAnnotations) | trim }}
+annotations: {{ . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* The pod of a process. Takes (dict "root" $ "process" "ingress" "values" .Values.ingress). */}}
 {{- define "hookline.pod" -}}
 metadata: {{ include "hookline.podMetadata" . | nindent 2 }}
