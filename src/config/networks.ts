@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, SocketAddress } from 'node:net';
 import { Fault } from './env.ts';
 
 /** An address or a network, checked; in the form address/bits. */
@@ -15,6 +15,26 @@ export function parseCidr(cidr: string): string {
   return `${address}/${length}`;
 }
 
+/** On a socket of both families the address of an IPv4 peer is written as IPv6. */
+const plainAddress = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, '');
+
+/** The network of addresses that are translated from IPv4, each of which is another host (RFC 6052). */
+const TRANSLATED = '64:ff9b:0:0';
+
+/** What an address counts as where addresses are counted: of IPv6 its /64, as one host may use all addresses of that (RFC 4291, 2.5.1). */
+export function sourceOf(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const { address: written } = new SocketAddress({ address, family: 'ipv6' });
+  const plain = plainAddress(written);
+  if (plain !== written) return plain;
+  const [before = [], after = []] = written
+    .split('::')
+    .map((part) => part.split(':').filter((group) => group !== ''));
+  const omitted = Array<string>(8 - before.length - after.length).fill('0');
+  const network = [...before, ...omitted, ...after].slice(0, 4).join(':');
+  return network === TRANSLATED ? written : network;
+}
+
 export type SourceFilter = (address: string) => boolean;
 
 /** Whether an address is in one of these networks; an IPv4 address written as IPv6 counts as the IPv4 one. */
@@ -26,7 +46,7 @@ export function createSourceFilter(cidrs: readonly string[]): SourceFilter {
     networks.addSubnet(address, Number(bits), isIP(address) === 4 ? 'ipv4' : 'ipv6');
   }
   return (address) => {
-    const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
+    const plain = plainAddress(address);
     const family = isIP(plain);
     return family !== 0 && networks.check(plain, family === 4 ? 'ipv4' : 'ipv6');
   };

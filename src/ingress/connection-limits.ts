@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { SourceFilter } from '../config/networks.ts';
+import { type SourceFilter, sourceOf } from '../config/networks.ts';
 import { HooklineError } from '../core/errors.ts';
 import { trustOf, waitsForUs } from './body/open-bodies.ts';
 
@@ -56,7 +56,7 @@ export class ConnectionLimits {
   readonly #unproven = new Map<Socket, Seen>();
   /** Connections that open until we look again. */
   #untilLook = 0;
-  /** Connections by their address, or requests by the address that a proxy forwards. */
+  /** Connections by what their address counts as, or requests by the address that a proxy forwards. */
   readonly #bySource = new Map<string, number>();
   /** TCP connections under TLS by their two ends: Node does not say which TCP socket is under a TLS socket. */
   readonly #byEnds = new Map<string, Socket>();
@@ -86,7 +86,8 @@ export class ConnectionLimits {
     }
     if (isAllowedPeer && !isAllowedPeer(address)) return this.#close(socket, 'source_not_allowed');
     const isCounted = maxPerSource !== undefined && !isBehindProxies;
-    if (isCounted && (this.#bySource.get(address) ?? 0) >= maxPerSource) {
+    const source = isCounted ? sourceOf(address) : '';
+    if (isCounted && (this.#bySource.get(source) ?? 0) >= maxPerSource) {
       return this.#close(socket, 'source_limit');
     }
     const { maxConnections } = this.#options;
@@ -97,10 +98,10 @@ export class ConnectionLimits {
     }
     this.#open.add(socket);
     this.#unproven.set(socket, { bytes: 0, silent: 0 });
-    if (isCounted) this.#count(address, 1);
+    if (isCounted) this.#count(source, 1);
     socket.once('close', () => {
       this.#forget(socket);
-      if (isCounted) this.#count(address, -1);
+      if (isCounted) this.#count(source, -1);
     });
     return true;
   }
@@ -127,9 +128,10 @@ export class ConnectionLimits {
   beginRequest(address: string): (() => void) | undefined {
     const { maxPerSource, isBehindProxies } = this.#options;
     if (maxPerSource === undefined || !isBehindProxies) return undefined;
-    if ((this.#bySource.get(address) ?? 0) >= maxPerSource) throw new HooklineError('SOURCE_BUSY');
-    this.#count(address, 1);
-    return () => this.#count(address, -1);
+    const source = sourceOf(address);
+    if ((this.#bySource.get(source) ?? 0) >= maxPerSource) throw new HooklineError('SOURCE_BUSY');
+    this.#count(source, 1);
+    return () => this.#count(source, -1);
   }
 
   /**
@@ -233,10 +235,10 @@ export class ConnectionLimits {
     this.#unproven.delete(socket);
   }
 
-  #count(address: string, by: 1 | -1): void {
-    const count = (this.#bySource.get(address) ?? 0) + by;
-    if (count > 0) this.#bySource.set(address, count);
-    else this.#bySource.delete(address);
+  #count(source: string, by: 1 | -1): void {
+    const count = (this.#bySource.get(source) ?? 0) + by;
+    if (count > 0) this.#bySource.set(source, count);
+    else this.#bySource.delete(source);
   }
 }
 

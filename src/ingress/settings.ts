@@ -94,7 +94,7 @@ export const ingressSettings = {
   maxConnectionsPerSource: optional(
     integer('MAX_CONNECTIONS_PER_SOURCE', {
       about:
-        'maximum number of connections from one address; with TRUSTED_PROXIES, of requests in progress per forwarded address; unset means no such limit',
+        'maximum number of connections from one address; with TRUSTED_PROXIES, of requests in progress per forwarded address; IPv6 addresses of one /64 count as one; unset means no such limit',
       min: 1,
     }),
   ),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createSourceFilter } from '../../src/config/networks.ts';
 import { post, startIngressApp } from '../support/ingress-app.ts';
+import { hasIpv6, NEEDS_IPV6 } from '../support/ip-families.ts';
 
 const body = '{"type":"payment-status"}';
 
@@ -45,6 +46,25 @@ describe('ALLOWED_SOURCES', () => {
     const headers = { 'x-forwarded-for': '203.0.113.7' };
     await expect(post(`${ingress.url}/webhooks/ledger-eu`, body, headers)).rejects.toThrow();
     expect(ingress.ends).toEqual(['source_not_allowed']);
+  });
+
+  it.skipIf(!hasIpv6)(`knows an IPv4 peer as one on a socket of both families${NEEDS_IPV6}`, async () => {
+    const url = (ingress: { url: string }) => `${ingress.url}/webhooks/ledger-eu`;
+    await using allowing = await startIngressApp({ host: '::', allowedSources: ['127.0.0.0/8'] });
+    expect((await post(url(allowing), body)).status).toBe(200);
+    await expect(post(url(allowing).replace('127.0.0.1', '[::1]'), body)).rejects.toThrow();
+    expect(allowing.ends).toEqual(['source_not_allowed']);
+    const options = { host: '::', allowedSources: ['203.0.113.0/24'], trustedProxies: ['127.0.0.0/8'] };
+    await using behindProxy = await startIngressApp(options);
+    const from = (address: string) => post(url(behindProxy), body, { 'x-forwarded-for': address });
+    expect((await from('203.0.113.7')).status).toBe(200);
+    expect((await from('::ffff:203.0.113.7')).status).toBe(200);
+    expect((await from('203.0.113.7, 198.51.100.1')).status).toBe(403);
+  });
+
+  it('lets an IPv6 peer with a zone be judged by its address', () => {
+    expect(createSourceFilter(['fe80::/10'])('fe80::1%eth0')).toBe(true);
+    expect(createSourceFilter(['2001:db8::/32'])('fe80::1%eth0')).toBe(false);
   });
 
   it('believes X-Forwarded-For of a trusted proxy alone', async () => {

@@ -6,6 +6,7 @@ import { createTlsFiles } from '../../src/ingress/http-server.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { selfSigned } from '../support/certificates.ts';
 import { post, sign, startIngressApp } from '../support/ingress-app.ts';
+import { hasIpv6, NEEDS_IPV6 } from '../support/ip-families.ts';
 
 const body = '{"type":"payment-status"}';
 const webhook = (signature: string) =>
@@ -192,6 +193,26 @@ describe('MAX_CONNECTIONS_PER_SOURCE', () => {
     expect(await (await Connection.open(ingress.port)).send()).toBe('200');
   });
 
+  it('counts the addresses of an IPv6 /64 as one: a host has all of them', async () => {
+    await using ingress = await startIngressApp({ maxPerSource: 2, trustedProxies: ['127.0.0.0/8'] });
+    const { limits } = ingress;
+    const ends = ['2001:db8:1:2::1', '2001:db8:1:2:ffff::7'].map((address) => limits.beginRequest(address));
+    expect(() => limits.beginRequest('2001:db8:1:2::3')).toThrow('MAX_CONNECTIONS_PER_SOURCE');
+    limits.beginRequest('2001:db8:1:3::1');
+    ends[1]?.();
+    limits.beginRequest('2001:db8:1:2::3');
+  });
+
+  it.skipIf(!hasIpv6)(`counts IPv4 peers on a socket of both families${NEEDS_IPV6}`, async () => {
+    await using ingress = await startIngressApp({ host: '::', maxPerSource: 2 });
+    const open = [await Connection.open(ingress.port), await Connection.open(ingress.port)];
+    await expect.poll(() => ingress.limits.open).toBe(2);
+    const third = await Connection.open(ingress.port);
+    await expect.poll(() => third.isOpen).toBe(false);
+    const { status } = await post(`http://[::1]:${ingress.port}/webhooks/ledger-eu`, body);
+    expect([status, open.map(({ isOpen }) => isOpen)]).toEqual([200, [true, true]]);
+  });
+
   it('behind TRUSTED_PROXIES counts requests in progress per forwarded address, and answers 503', async () => {
     const stored = Promise.withResolvers<void>();
     await using ingress = await startIngressApp({ maxPerSource: 2, trustedProxies: ['127.0.0.0/8'] });
@@ -206,7 +227,7 @@ describe('MAX_CONNECTIONS_PER_SOURCE', () => {
     });
     const from = (address: string) =>
       post(`${ingress.url}/webhooks/ledger-eu`, body, { 'x-forwarded-for': address });
-    const inProgress = [from('203.0.113.1'), from('203.0.113.1'), from('203.0.113.2')];
+    const inProgress = [from('203.0.113.1'), from('::ffff:203.0.113.1'), from('203.0.113.2')];
     await expect.poll(() => waiting).toBe(3);
     const refused = await from('203.0.113.1');
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);

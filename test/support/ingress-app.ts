@@ -26,6 +26,8 @@ type Options = {
   observer?: IngressObserver;
   maxConnections?: number;
   maxPerSource?: number;
+  /** Where it listens; clients use 127.0.0.1. */
+  host?: string;
   tls?: TlsFiles;
   leaving?: AbortSignal;
   layout?: string;
@@ -107,7 +109,7 @@ export async function startIngressApp(options: Options = {}) {
     isAllowedSource: createSourceFilter(allowedSources),
     onLargeBody: () => {},
   });
-  await app.listen({ host: '127.0.0.1', port: 0 });
+  await app.listen({ host: options.host ?? '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const url = `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`;
   const close = () => app.close();
