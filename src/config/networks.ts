@@ -1,6 +1,9 @@
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import { Fault } from './env.ts';
 
+/** An address, or a name, as it stands in a URL. */
+export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
 /** An address or a network, checked; in the form address/bits. */
 export function parseCidr(cidr: string): string {
   const [address = '', bits, ...rest] = cidr.split('/');

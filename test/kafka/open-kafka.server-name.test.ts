@@ -8,12 +8,13 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { openKafka } from '../../src/kafka/open-kafka.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { kafkaSettingsWith } from '../support/connection-settings.ts';
+import { hasIpv6 } from '../support/ip-families.ts';
 import { makeAuthority } from '../support/secure/certificates.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'hookline-names-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const authority = makeAuthority(dir, 'authority');
-const identity = authority.issue('server', 'DNS:localhost,IP:127.0.0.1');
+const identity = authority.issue('server', 'DNS:localhost,IP:127.0.0.1,IP:::1');
 
 /** A port that learns which name a client asks for, as the router in front of a hosted cluster does, and hangs up. */
 async function startRouter() {
@@ -41,20 +42,22 @@ const kafkaAt = (broker: string) =>
     log: () => {},
   });
 
+const IPV6: [host: string, name: false][] = hasIpv6 ? [['[::1]', false]] : [];
+
 describe('over TLS', () => {
-  it.each([
-    ['localhost', 'localhost'],
-    ['127.0.0.1', false],
-  ])('to %s, both clients ask for the name %s', async (host, name) => {
-    await using router = await startRouter();
-    const { client, openSession } = kafkaAt(`${host}:${router.port}`);
-    const session = openSession(0);
-    await expect(session.partitionsOf('t')).rejects.toThrow();
-    session.destroy();
-    const admin = client.admin({ retry: { retries: 0 } });
-    await expect(admin.connect().then(() => admin.listTopics())).rejects.toThrow();
-    await admin.disconnect();
-    expect(router.asked.length).toBeGreaterThan(1);
-    expect(new Set(router.asked)).toEqual(new Set([name]));
-  });
+  it.each<[host: string, name: string | false]>([['localhost', 'localhost'], ['127.0.0.1', false], ...IPV6])(
+    'to %s, both clients ask for the name %s',
+    async (host, name) => {
+      await using router = await startRouter();
+      const { client, openSession } = kafkaAt(`${host}:${router.port}`);
+      const session = openSession(0);
+      await expect(session.partitionsOf('t')).rejects.toThrow();
+      session.destroy();
+      const admin = client.admin({ retry: { retries: 0 } });
+      await expect(admin.connect().then(() => admin.listTopics())).rejects.toThrow();
+      await admin.disconnect();
+      expect(router.asked.length).toBeGreaterThan(1);
+      expect(new Set(router.asked)).toEqual(new Set([name]));
+    },
+  );
 });

@@ -1,3 +1,4 @@
+import { urlHost } from '../../config/networks.ts';
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import {
   type ConnectionFault,
@@ -7,6 +8,7 @@ import {
   explainFault,
   type OtherSide,
 } from '../../runtime/connection-fault.ts';
+import { withColons } from './broker-address.ts';
 import type { KafkaConnection } from './connection.ts';
 import { TokenRefusedError } from './sasl.ts';
 
@@ -71,11 +73,12 @@ function explainUnreached(
   return explained('KAFKA_UNAVAILABLE', explanation, address, error);
 }
 
-/** kafkajs has the address in `broker`, the other client in the message. */
+/** kafkajs has the address in `broker`, the other client in the message; neither puts an IPv6 address in brackets. */
 function addressIn({ broker, message }: Error & { broker?: unknown }): string[] {
-  if (typeof broker === 'string') return [broker];
-  const [, address] = /^Connection to (\S+:\d+) (?:failed|timed out)/.exec(message) ?? [];
-  return address === undefined ? [] : [address];
+  const told =
+    typeof broker === 'string' ? broker : /^Connection to (\S+) (?:failed|timed out)/.exec(message)?.[1];
+  const [, host, port] = /^(.+):(\d+)$/.exec(told ?? '') ?? [];
+  return host === undefined ? [] : [`${urlHost(withColons(host))}:${port}`];
 }
 
 /** An advertised address that the password must not be sent to. The clients pass the code, the message, or both. */

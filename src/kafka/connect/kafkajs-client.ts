@@ -3,6 +3,7 @@ import { connect as connectPlain, isIP, Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { compressionsAlgorithms } from '@platformatic/kafka';
 import kafkajs from 'kafkajs';
+import { withColons, withoutColons } from './broker-address.ts';
 import { type KafkaConnection, refusalOf } from './connection.ts';
 import { explaining, explainRefusal } from './explain-refusal.ts';
 import { bearerMessage, refusalIn, type Sasl, type SaslToken, TokenRefusedError } from './sasl.ts';
@@ -46,7 +47,7 @@ export function createKafkajs(connection: KafkaConnection, clientId: string, log
   kafkajs.CompressionCodecs[ZSTD] = codecOf(zstd);
   const settings = {
     clientId,
-    brokers: [...connection.brokers],
+    brokers: connection.brokers.map(withoutColons),
     ssl: connection.tls !== undefined,
     ...(connection.sasl && { sasl: toSasl(connection.sasl) }),
     reauthenticationThreshold: REAUTHENTICATE_BEFORE_MS,
@@ -157,7 +158,8 @@ const KEEP_ALIVE_MS = 60_000;
  */
 function createSockets(connection: KafkaConnection): kafkajs.ISocketFactory {
   const { tls } = connection;
-  return ({ host, port, onConnect }) => {
+  return ({ host: given, port, onConnect }) => {
+    const host = withColons(given);
     const refusal = refusalOf(connection, host);
     // The client listens for errors of the socket once it has it: this one comes a tick later.
     if (refusal) return new Socket().destroy(refusal);

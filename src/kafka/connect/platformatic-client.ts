@@ -1,6 +1,7 @@
 import './client-patches.ts';
 import { isIP, type Socket } from 'node:net';
 import type { Connection, Producer } from '@platformatic/kafka';
+import { hostOf } from './broker-address.ts';
 import { type KafkaConnection, refusalOf } from './connection.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { refusalIn, type Sasl, TokenRefusedError } from './sasl.ts';
@@ -66,8 +67,7 @@ const liveTls = (tls: NonNullable<KafkaConnection['tls']>) => ({
 });
 
 /** Clusters behind one address differ by the name that is asked for; an address is not a name (RFC 6066). */
-const canNameServers = (brokers: readonly string[]) =>
-  !brokers.some((broker) => isIP(broker.split(':')[0] ?? '') !== 0);
+const canNameServers = (brokers: readonly string[]) => !brokers.some((broker) => isIP(hostOf(broker)) !== 0);
 
 /** A client's connections, and what it learns over them. */
 export class WatchedClient<C extends Client> {

@@ -14,11 +14,12 @@ import {
 import { checkPlaintextCredentials, plaintextSettings } from '../../config/plaintext-credentials.ts';
 import { MAX_MESSAGE_BYTES } from '../../core/record.ts';
 import { checkOauthSettings, oauthSettings } from '../../tokens/settings.ts';
+import { hostOf, parseBroker } from './broker-address.ts';
 
 export const kafkaSettings = {
   brokers: list(
     'KAFKA_BROKERS',
-    { about: 'host:port of one or more brokers, separated by commas' },
+    { about: 'host:port of one or more brokers, separated by commas; an IPv6 address is in brackets' },
     parseBroker,
   ),
   ssl: flag('KAFKA_SSL', { about: 'whether connections to the brokers use TLS', fallback: 'false' }),
@@ -141,24 +142,10 @@ function parseExtension(pair: string): readonly [name: string, value: string] {
   return [name, value];
 }
 
-/** The host of `host:port`. */
-const hostOf = (broker: string): string => broker.slice(0, broker.lastIndexOf(':'));
-
 /** Kafka's own rule, with space for the longest name behind it. */
 function parsePrefix(text: string): string {
   if (/^[A-Za-z0-9._-]{1,150}$/.test(text)) return text;
   throw new Fault('is no part of a topic name: give 1 to 150 of A-Z, a-z, 0-9, dot, underscore and hyphen.');
-}
-
-function parseBroker(broker: string, whole: string): string {
-  // kafkajs cuts at the first colon: an IPv6 literal can't be reached through it.
-  const match = /^([A-Za-z0-9._-]+):(\d{1,5})$/.exec(broker);
-  if (!match || Number(match[2]) < 1 || Number(match[2]) > 65_535) {
-    // What stands before an @ may be a password, with commas of its own.
-    const shown = whole.includes('@') ? whole.replace(/^.*@/s, '…@') : broker;
-    throw new Fault(`has ${JSON.stringify(shown)}: give host:port with a name or an IPv4 address.`);
-  }
-  return broker;
 }
 
 export const recordSizeSettings = {

@@ -59,6 +59,11 @@ const WRONG: Wrong[] = [
     ['nameOverride=Hookline_EU'],
     /'\/nameOverride': 'Hookline_EU' does not match/,
   ],
+  [
+    'an IPv6 broker without brackets',
+    ['kafka.brokers={2001:db8::1:9092}'],
+    /'\/kafka\/brokers\/0': '2001:db8::1:9092' does not match/,
+  ],
   ['a broker without a port', ['kafka.brokers={kafka}'], /'\/kafka\/brokers\/0': 'kafka' does not match/],
   [
     'a spool that its volume has no place for',

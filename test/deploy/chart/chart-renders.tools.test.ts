@@ -169,6 +169,16 @@ describe('the chart', () => {
     ]);
   });
 
+  it('takes brokers by IPv6 addresses, and opens their ports', async () => {
+    const brokers = ['--set', 'kafka.brokers={[2001:db8::1]:9092,[2001:db8::2]:9192}'];
+    const manifests = await render(helm, 'full', ...brokers);
+    expect(environmentOf(manifests, 'pay-hookline-ingress').KAFKA_BROKERS).toBe(
+      '[2001:db8::1]:9092,[2001:db8::2]:9192',
+    );
+    const { egress } = policyOf(manifests, 'ingress').spec;
+    expect(JSON.stringify(egress)).toMatch(/"port":9092\b.*"port":9192\b/);
+  });
+
   it('with full values scales by itself, shuts out, and opens a way from outside', async () => {
     const manifests = await render(helm, 'full');
     expect(find(manifests, 'HorizontalPodAutoscaler').spec.scaleTargetRef.name).toBe('pay-hookline-ingress');

@@ -52,6 +52,17 @@ describe('of several brokers the one that an error names', () => {
     },
   );
 
+  it.each(Object.entries(refused('2001:db8::1:9092')))(
+    'is in brackets where it is an IPv6 address (%s)',
+    (_, error) => {
+      const ipv6 = { ...connection, brokers: ['[2001:db8::1]:9092', 'kafka-2:9092'] };
+      expect(explainRefusal(error, ipv6, { neverAnswered: false })).toMatchObject({
+        message: expect.stringContaining('([2001:db8::1]:9092: nobody listens there)'),
+        remedy: 'see that it runs, and correct KAFKA_BROKERS',
+      });
+    },
+  );
+
   it('is known to be one of them where the error names none, and they have answered before', () => {
     const error = explainRefusal(new Error('Request timed out'), connection, { neverAnswered: false });
     expect(error).toMatchObject({

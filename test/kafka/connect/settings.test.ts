@@ -139,6 +139,34 @@ it.each([
   expect(fault).not.toContain('hunter2');
 });
 
+it('a broker may be an IPv6 address in brackets, which comes out as the clients tell of it', () => {
+  const env = { KAFKA_BROKERS: '[2001:DB8:0::1]:9092,kafka-1:9092,[::1]:1' };
+  const reader = envReader({ env, fileFault: () => null });
+  expect(reader.read(kafkaSettings).brokers).toEqual(['[2001:db8::1]:9092', 'kafka-1:9092', '[::1]:1']);
+});
+
+it.each(['::1:9092', '2001:db8::1:9092', '[::1]', '[::1]:0', '[1::2::3]:9092', '[kafka]:9092', '[]:9092'])(
+  'the broker %s is refused, and the form of an IPv6 address is shown',
+  (broker) => {
+    expect(faultsIn({ KAFKA_BROKERS: broker })).toEqual([
+      expect.stringContaining('an IPv6 address in brackets, such as [2001:db8::1]:9092'),
+    ]);
+  },
+);
+
+it('a password goes to an IPv6 broker without TLS only where that is a loopback address', () => {
+  const env = {
+    KAFKA_SSL: 'false',
+    KAFKA_SASL_MECHANISM: 'PLAIN',
+    KAFKA_USERNAME: 'ann',
+    KAFKA_PASSWORD_FILE: '/password',
+  };
+  expect(faultsIn({ ...env, KAFKA_BROKERS: '[::1]:9092' })).toEqual([]);
+  expect(faultsIn({ ...env, KAFKA_BROKERS: '[2001:db8::1]:9092' })).toEqual([
+    expect.stringContaining('sent to 2001:db8::1 without TLS'),
+  ]);
+});
+
 it.each(['pay ments', 'ü', 'a\nb', 'x'.repeat(151), 'a/b'])(
   'TOPIC_PREFIX %j is no part of a topic name',
   (prefix) => {
