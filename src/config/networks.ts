@@ -1,5 +1,13 @@
 import { BlockList, isIP, SocketAddress } from 'node:net';
-import { Fault } from './env.ts';
+import { Fault, type Setting, setting } from './env.ts';
+
+/** The setting of an address that a process listens on. As in a URL, one of IPv6 may be in brackets. */
+export const listenAddress = (name: string, shape: { about: string; fallback: string }): Setting<string> =>
+  setting(name, shape, (value) => value.replace(/^\[(.*)\]$/, '$1'));
+
+/** What the settings of such addresses say of their default. */
+export const ALL_ADDRESSES =
+  ':: means all addresses, of IPv4 and of IPv6 (of IPv4 alone on a machine without IPv6)';
 
 /** An address, or a name, as it stands in a URL. */
 export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);

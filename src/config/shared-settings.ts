@@ -1,4 +1,5 @@
 import { Fault, integer, milliseconds, oneOf, optional, path, setting, text, url } from './env.ts';
+import { ALL_ADDRESSES, listenAddress } from './networks.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -9,7 +10,10 @@ export const runtimeSettings = {
     fallback: 'info',
     values: LOG_LEVELS,
   }),
-  adminHost: text('ADMIN_HOST', { about: 'address of /livez, /readyz and /metrics', fallback: '0.0.0.0' }),
+  adminHost: listenAddress('ADMIN_HOST', {
+    about: `address of /livez, /readyz and /metrics; ${ALL_ADDRESSES}`,
+    fallback: '::',
+  }),
   adminPort: integer('ADMIN_PORT', {
     about: 'port of /livez, /readyz and /metrics; 0 takes a free one',
     fallback: '9464',

@@ -11,6 +11,7 @@ import { LARGE_RECORDS, openKafka } from '../kafka/open-kafka.ts';
 import { createProbes } from '../runtime/admin-server.ts';
 import { systemClock as clock } from '../runtime/clock.ts';
 import type { Components } from '../runtime/components.ts';
+import { hostToListenOn } from '../runtime/listen-host.ts';
 import { clientLog, createLogger } from '../runtime/logger.ts';
 import { observeFiles } from '../runtime/observe-files.ts';
 import { configOrExit, runProcess } from '../runtime/process-shell.ts';
@@ -73,7 +74,7 @@ async function start({ add, stopping }: Components): Promise<void> {
     identify: createIdentify(settings, sessions),
   });
   add('http', { stop: () => app.close() });
-  await app.listen({ host: settings.host, port: settings.port });
+  await app.listen({ host: await hostToListenOn(settings.host), port: settings.port });
   const { address, port } = app.server.address() as AddressInfo;
   logger.info({ address, port }, 'console listening');
   gate.open();

@@ -13,6 +13,7 @@ import {
 } from '../config/renewed-files.ts';
 import { validityOf } from '../crypto/keys.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
+import { hostToListenOn } from '../runtime/listen-host.ts';
 import { createServer } from '../runtime/node-http.ts';
 import { isClosing } from './answers.ts';
 import { countedRequests, FRAGMENTED, isCutOff } from './body/counted-request.ts';
@@ -105,9 +106,11 @@ export type WideListener = {
  */
 export async function listenWidely(
   app: { server: Server; listen(options: object): Promise<unknown>; close(): PromiseLike<unknown> },
-  { host, port }: { host: string; port: number },
+  given: { host: string; port: number },
 ): Promise<WideListener> {
   const { server } = app;
+  const { port } = given;
+  const host = await hostToListenOn(given.host);
   const shared = { backlog: BACKLOG, reusePort: LISTENING_SOCKETS > 1 };
   if (shared.reusePort && port !== 0) await assertFree({ host, port });
   await app.listen({ host, port, ...shared });

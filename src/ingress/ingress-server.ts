@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ValuesOf } from '../config/env.ts';
-import { createSourceFilter } from '../config/networks.ts';
+import { createSourceFilter, urlHost } from '../config/networks.ts';
 import type { RenewalObserver } from '../config/renewed-files.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { ProcessContext } from '../runtime/process-shell.ts';
@@ -73,11 +73,10 @@ export async function startIngressServer(
     isAllowedSource: isBehindProxies ? createSourceFilter(allowedSources) : () => true,
   });
   const listening = await listenWidely(app, settings);
-  const { address, port, family } = app.server.address() as AddressInfo;
-  const host = family === 'IPv6' ? `[${address}]` : address;
+  const { address, port } = app.server.address() as AddressInfo;
   const { connectionsOpen } = serverMetrics(metrics);
   metrics.samplers.add(() => connectionsOpen.set(limits.open));
-  const url = `${tls ? 'https' : 'http'}://${host}:${port}`;
+  const url = `${tls ? 'https' : 'http'}://${urlHost(address)}:${port}`;
   logger.info({ url }, 'listening');
   return components.add('http', {
     url,

@@ -8,10 +8,9 @@ import {
   optional,
   path,
   readGroups,
-  text,
 } from '../config/env.ts';
 import { misspeltHints } from '../config/misspelt.ts';
-import { parseCidr } from '../config/networks.ts';
+import { ALL_ADDRESSES, listenAddress, parseCidr } from '../config/networks.ts';
 import {
   runtimeSettings,
   spoolSettings,
@@ -33,7 +32,10 @@ const MIB = 1024 * 1024;
 const MAX_BUDGET_BYTES = 1024 ** 4;
 
 export const ingressSettings = {
-  host: text('INGRESS_HOST', { about: 'address on which webhooks are received', fallback: '0.0.0.0' }),
+  host: listenAddress('INGRESS_HOST', {
+    about: `address on which webhooks are received; ${ALL_ADDRESSES}`,
+    fallback: '::',
+  }),
   port: integer('INGRESS_PORT', {
     about: 'port on which webhooks are received; 0 takes a free one',
     fallback: '8080',

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hostToListenOn } from './listen-host.ts';
 import type { Metrics } from './metrics.ts';
 import { createServer } from './node-http.ts';
 
@@ -40,9 +41,10 @@ export async function startAdminServer(deps: {
     response.writeHead(404).end();
   });
   limitConnections(server, deps.maxConnections ?? MAX_CONNECTIONS, 2 * requestTimeoutMs);
+  const host = await hostToListenOn(deps.host);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(deps.port, deps.host, resolve);
+    server.listen(deps.port, host, resolve);
   });
   return {
     port: (server.address() as AddressInfo).port,

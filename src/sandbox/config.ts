@@ -8,10 +8,10 @@ import {
   list,
   optional,
   path,
-  text,
   type ValuesOf,
 } from '../config/env.ts';
 import { misspeltHints } from '../config/misspelt.ts';
+import { listenAddress } from '../config/networks.ts';
 import { runtimeSettings } from '../config/shared-settings.ts';
 import { DEFAULT_DIALECT, type Dialect } from './core/dialect.ts';
 import { loadDialect } from './core/load-dialect.ts';
@@ -90,7 +90,10 @@ function seconds(part: string): number {
 export const sandboxSettings = {
   logLevel: runtimeSettings.logLevel,
   stopDeadlineMs: runtimeSettings.stopDeadlineMs,
-  host: text('SANDBOX_HOST', { about: 'address to listen on', fallback: '127.0.0.1' }),
+  host: listenAddress('SANDBOX_HOST', {
+    about: 'address to listen on; :: means all addresses',
+    fallback: '127.0.0.1',
+  }),
   port: integer('SANDBOX_PORT', {
     about: 'port to listen on; 0 takes a free one, which the log line "listening" names',
     fallback: '8090',

@@ -1,5 +1,7 @@
 import type { AddressInfo } from 'node:net';
+import { urlHost } from '../config/networks.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
+import { hostToListenOn } from '../runtime/listen-host.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
 import { createSandboxApp } from './app.ts';
 import { createSandboxComponents } from './components.ts';
@@ -38,7 +40,7 @@ export async function startSandbox(
   let stopped: Promise<void> | undefined;
   const stop = () => (stopped ??= stopAll());
   try {
-    await app.listen({ host: options.host, port: options.port });
+    await app.listen({ host: await hostToListenOn(options.host), port: options.port });
   } catch (error) {
     await stop();
     throw error;
@@ -46,8 +48,8 @@ export async function startSandbox(
   return { url: urlOf(options.host, app.server.address() as AddressInfo), stop };
 }
 
-/** The URL to call: a server that listens on all addresses is called on the loopback address. */
+/** The URL to call: a server that listens on all addresses is called on a loopback address. */
 function urlOf(host: string, { port }: AddressInfo): string {
-  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+  if (host === '::') return `http://localhost:${port}`;
+  return `http://${host === '0.0.0.0' ? '127.0.0.1' : urlHost(host)}:${port}`;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { sourceOf } from '../../src/config/networks.ts';
+import { envReader, nodeSource } from '../../src/config/env.ts';
+import { listenAddress, sourceOf } from '../../src/config/networks.ts';
 
 describe('what an address counts as', () => {
   it.each([
@@ -22,4 +23,12 @@ describe('what an address counts as', () => {
   ])('%j counts as %j', (address, source) => {
     expect(sourceOf(address)).toBe(source);
   });
+});
+
+it('an address to listen on may be in brackets, as in a URL', () => {
+  const settings = { host: listenAddress('A_HOST', { about: '', fallback: '::' }) };
+  const read = (env: object) => envReader(nodeSource({ ...env })).read(settings).host;
+  expect([read({}), read({ A_HOST: '[::1]' }), read({ A_HOST: '::1' }), read({ A_HOST: '0.0.0.0' })]).toEqual(
+    ['::', '::1', '::1', '0.0.0.0'],
+  );
 });

@@ -15,6 +15,12 @@ it('refuses to accept webhooks for as long as a stop may take: requests in progr
   );
 });
 
+it('listens on all addresses of both families unless told otherwise', () => {
+  const { ingress, runtime } = load({});
+  expect([ingress.host, runtime.adminHost]).toEqual(['::', '::']);
+  expect(load({ INGRESS_HOST: '0.0.0.0' }).ingress.host).toBe('0.0.0.0');
+});
+
 it('refuses a memory budget that no machine has: the first large webhook would fail', () => {
   expect(load({ MEMORY_BUDGET_BYTES: String(1024 ** 4) }).ingress.memoryBudgetBytes).toBe(1024 ** 4);
   expect(() => load({ MEMORY_BUDGET_BYTES: '9007199254740991' })).toThrow(

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { hasIpv6, NEEDS_IPV6 } from '../support/ip-families.ts';
 import { until } from '../support/until.ts';
 import { openReceiver } from './support/open-receiver.ts';
 import { openSandbox } from './support/open-sandbox.ts';
@@ -14,6 +15,18 @@ describe('startSandbox', () => {
     expect(sandbox.stop()).toBe(stopped);
     await stopped;
     await expect(fetch(`${sandbox.url}/livez`)).rejects.toThrow();
+  });
+
+  it.skipIf(!hasIpv6)(`names an address of its family${NEEDS_IPV6}`, async () => {
+    for (const [host, url] of [
+      ['::1', /^http:\/\/\[::1\]:\d+$/],
+      ['::', /^http:\/\/localhost:\d+$/],
+    ] as const) {
+      const sandbox = await startSandbox({ port: 0, host });
+      expect(sandbox.url).toMatch(url);
+      expect((await fetch(`${sandbox.url}/livez`)).status).toBe(200);
+      await sandbox.stop();
+    }
   });
 
   it('fails where the port is taken, and leaves nothing behind', async () => {

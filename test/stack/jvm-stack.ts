@@ -45,7 +45,7 @@ async function startOnce(input: JvmInput, plan: typeof planPorts): Promise<Stack
   const failed = new AbortController();
   const signal = AbortSignal.any([input.signal, failed.signal]);
   const jvmArgs = input.shortLived ? FIRST_COMPILER : [];
-  const common = { supervisor, java, runDir, ports, signal };
+  const common = { supervisor, java, runDir, ports, signal, loopback: input.loopback };
   onProgress(`starting as JVM programs, on Java ${jdk.major}`);
   try {
     const [kafka, registry] = await Promise.all([

@@ -3,6 +3,7 @@ import type { ScramUser } from './kafka-jvm.ts';
 import { createKafkaNode, type KafkaNode } from './kafka-node.ts';
 import { kafkaProperties, type Listener, planNodes } from './kafka-properties.ts';
 import type { Ports } from './plan-ports.ts';
+import { bracketed } from './reach-brokers.ts';
 import type { Supervisor } from './supervise.ts';
 
 export type KafkaOptions = {
@@ -42,6 +43,7 @@ export type ClusterInput = KafkaOptions & {
   /** Further arguments of each broker's JVM. */
   jvmArgs: readonly string[];
   runDir: string;
+  loopback?: string | undefined;
   ports: Ports;
   signal: AbortSignal;
 };
@@ -52,7 +54,8 @@ const READY_MS = 180_000;
 /** Starts a KRaft cluster of plain JVMs, each broker and controller at once, and waits until it answers as a whole. */
 export async function startKafkaCluster(input: ClusterInput): Promise<KafkaCluster> {
   const plans = planNodes(input.ports, input.advertisedPorts);
-  const { host = '127.0.0.1' } = input;
+  const loopback = bracketed(input.loopback ?? '127.0.0.1');
+  const { host = loopback } = input;
   const defined = Object.entries(input.systemProperties ?? {}).map(([name, value]) => `-D${name}=${value}`);
   const nodes = plans.map((plan) => {
     const folder = join(input.runDir, `kafka-${plan.id}`);
@@ -62,6 +65,7 @@ export async function startKafkaCluster(input: ClusterInput): Promise<KafkaClust
       logDir: join(folder, 'data'),
       listenHost: host,
       advertisedHost: host,
+      loopback,
       listeners: input.listeners,
       overrides: input.properties,
     });
@@ -74,6 +78,7 @@ export async function startKafkaCluster(input: ClusterInput): Promise<KafkaClust
       classArchive,
       jvmArgs: [...jvmArgs, ...defined],
       plan,
+      loopback,
       folder,
       properties,
       classpath: join(input.jars, '*'),
@@ -83,7 +88,7 @@ export async function startKafkaCluster(input: ClusterInput): Promise<KafkaClust
   const cluster: KafkaCluster = {
     nodes,
     brokers: plans.map((plan) => `${host}:${plan.advertisedPort}`),
-    directBrokers: plans.map((plan) => `127.0.0.1:${plan.internalPort}`),
+    directBrokers: plans.map((plan) => `${loopback}:${plan.internalPort}`),
     async waitReady({ deadlineMs = READY_MS, signal = input.signal } = {}) {
       const running = nodes.filter((node) => node.isRunning());
       await Promise.all(running.map((node) => node.waitReady(running.length, { deadlineMs, signal })));

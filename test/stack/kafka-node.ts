@@ -36,6 +36,8 @@ export type NodeInput = {
   java: string;
   classpath: string;
   plan: NodePlan;
+  /** As in a URL; 127.0.0.1 unless given. */
+  loopback?: string;
   folder: string;
   properties: string;
   heapMb?: number | undefined;
@@ -56,6 +58,7 @@ export function createKafkaNode({
   java,
   classpath,
   plan,
+  loopback = '127.0.0.1',
   folder,
   ...input
 }: NodeInput): OwnedNode {
@@ -111,7 +114,7 @@ export function createKafkaNode({
       const check = () => {
         const exit = jvm?.exited();
         if (exit) throw new StackError(`${name} has ended with ${exit.signal ?? exit.code}.`);
-        return kafkaAnswers(`127.0.0.1:${plan.internalPort}`, nodes);
+        return kafkaAnswers(`${loopback}:${plan.internalPort}`, nodes);
       };
       await waitUntil(`${name} doesn't answer`, check, waiting).catch((error) => {
         throw withLogTail(error, name, readLog(logFile));

@@ -35,6 +35,8 @@ export type PropertiesInput = {
   /** The address that clients' connections come in at, and the one that they are told. */
   listenHost: string;
   advertisedHost: string;
+  /** Where all else listens. */
+  loopback?: string | undefined;
   listeners?: readonly Listener[] | undefined;
   overrides?: Readonly<Record<string, string | number | boolean>> | undefined;
 };
@@ -46,14 +48,14 @@ const LARGEST_BATCH = 84 * MIB;
 /** The `server.properties` of a node that is broker and controller at once. */
 export function kafkaProperties({ node, nodes, ...input }: PropertiesInput): string {
   const copies = Math.min(3, nodes.length);
-  const { listeners = [] } = input;
+  const { listeners = [], loopback = '127.0.0.1' } = input;
   const further = (hostOf: (one: Listener) => string) =>
     listeners.map((one) => `${one.name}://${hostOf(one)}:${one.port}`);
   const properties = {
     'process.roles': 'broker,controller',
     'node.id': node.id,
     // Static voters for one node as well as for three: one way to format, and a node's folder can be wiped and come back.
-    'controller.quorum.voters': nodes.map((one) => `${one.id}@127.0.0.1:${one.controllerPort}`).join(','),
+    'controller.quorum.voters': nodes.map((one) => `${one.id}@${loopback}:${one.controllerPort}`).join(','),
     'controller.listener.names': 'CONTROLLER',
     'inter.broker.listener.name': 'INTERNAL',
     'listener.security.protocol.map': [
@@ -62,14 +64,14 @@ export function kafkaProperties({ node, nodes, ...input }: PropertiesInput): str
     ].join(','),
     listeners: [
       `CLIENT://${input.listenHost}:${node.port}`,
-      `INTERNAL://127.0.0.1:${node.internalPort}`,
-      `CONTROLLER://127.0.0.1:${node.controllerPort}`,
-      ...further(() => '127.0.0.1'),
+      `INTERNAL://${loopback}:${node.internalPort}`,
+      `CONTROLLER://${loopback}:${node.controllerPort}`,
+      ...further(() => loopback),
     ].join(','),
     'advertised.listeners': [
       `CLIENT://${input.advertisedHost}:${node.advertisedPort}`,
-      `INTERNAL://127.0.0.1:${node.internalPort}`,
-      ...further(({ advertisedHost = '127.0.0.1' }) => advertisedHost),
+      `INTERNAL://${loopback}:${node.internalPort}`,
+      ...further(({ advertisedHost = loopback }) => advertisedHost),
     ].join(','),
     'log.dirs': input.logDir,
     'auto.create.topics.enable': false,

@@ -30,14 +30,15 @@ export async function planPorts(asked: {
   nodes: number;
   kafkaPort?: number | undefined;
   registryPort?: number | undefined;
+  loopback?: string | undefined;
 }): Promise<Ports> {
-  const { nodes, kafkaPort, registryPort } = asked;
+  const { nodes, kafkaPort, registryPort, loopback } = asked;
   const kafka = kafkaPort === undefined ? [] : Array.from({ length: nodes }, (_, i) => kafkaPort + i);
   const given = registryPort === undefined ? kafka : [...kafka, registryPort];
   for (const port of given) {
-    if (!(await isFree(port))) throw new StackError(`Port ${port} is taken by another program.`);
+    if (!(await isFree(port, loopback))) throw new StackError(`Port ${port} is taken by another program.`);
   }
-  const free = await freePorts(3 * nodes + 2, given);
+  const free = await freePorts(3 * nodes + 2, given, undefined, loopback);
   const take = (count: number) => free.splice(0, count);
   return {
     kafka: kafkaPort === undefined ? take(nodes) : kafka,
@@ -55,13 +56,14 @@ export async function freePorts(
   count: number,
   except: readonly number[] = [],
   draw = () => randomInt(OWN.from, OWN.to),
+  loopback?: string,
 ): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) {
     const port = draw();
     if (told.has(port) || except.includes(port)) continue;
     told.add(port);
-    if (claim(port) && (await isFree(port))) ports.push(port);
+    if (claim(port) && (await isFree(port, loopback))) ports.push(port);
   }
   return ports;
 }
@@ -99,10 +101,10 @@ function isRunning(pid: number): boolean {
   }
 }
 
-function isFree(port: number): Promise<boolean> {
+function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', () => resolve(false));
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
   });
 }

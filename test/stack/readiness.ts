@@ -1,4 +1,5 @@
 import { Kafka, logLevel } from 'kafkajs';
+import { reaching } from './reach-brokers.ts';
 import { withDeadline } from './wait-until.ts';
 
 /** One look takes 5 s at most: a frozen broker accepts connections and then says nothing. */
@@ -16,7 +17,7 @@ export function kafkaAnswers(broker: string, nodes: number): Promise<true | stri
 async function describe(broker: string, nodes: number): Promise<true | string> {
   const admin = new Kafka({
     clientId: 'hookline-stack',
-    brokers: [broker],
+    ...reaching([broker]),
     logLevel: logLevel.NOTHING,
     connectionTimeout: 1_000,
     requestTimeout: 3_000,

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readLog, withLogTail } from './log-tail.ts';
 import type { Ports } from './plan-ports.ts';
+import { bracketed } from './reach-brokers.ts';
 import { enforceCompatibility, registryAnswers } from './readiness.ts';
 import { StackError } from './stack-error.ts';
 import type { Supervisor } from './supervise.ts';
@@ -16,6 +17,7 @@ export type RegistryInput = {
   folder: string;
   runDir: string;
   ports: Ports;
+  loopback?: string | undefined;
   signal: AbortSignal;
 };
 
@@ -24,7 +26,7 @@ const READY_MS = 180_000;
 
 /** Starts Apicurio Registry, which keeps everything in memory. `url` is its Confluent API. */
 export async function startRegistry(input: RegistryInput): Promise<{ url: string; pid: number }> {
-  const { supervisor, java, ports, signal } = input;
+  const { supervisor, java, ports, signal, loopback = '127.0.0.1' } = input;
   const folder = join(input.runDir, 'registry');
   const logFile = join(folder, 'registry.log');
   mkdirSync(folder, { recursive: true });
@@ -35,15 +37,15 @@ export async function startRegistry(input: RegistryInput): Promise<{ url: string
     '-XX:TieredStopAtLevel=1',
     // What it unpacks goes with the run. It is also what `down` knows the process by.
     `-Djava.io.tmpdir=${folder}`,
-    '-Dquarkus.http.host=127.0.0.1',
+    `-Dquarkus.http.host=${loopback}`,
     `-Dquarkus.http.port=${ports.registry}`,
     // On 9000 of every interface otherwise, where a second registry clashes with the first.
-    '-Dquarkus.management.host=127.0.0.1',
+    `-Dquarkus.management.host=${loopback}`,
     `-Dquarkus.management.port=${ports.management}`,
     ...['-jar', mainJar(input.folder)],
   ];
   const registry = await supervisor.run({ command: java, args, logFile });
-  const url = `http://127.0.0.1:${ports.registry}${CONFLUENT_API}`;
+  const url = `http://${bracketed(loopback)}:${ports.registry}${CONFLUENT_API}`;
   const check = () => {
     if (registry.exited()) throw new StackError('The schema registry has ended.');
     return registryAnswers(url);

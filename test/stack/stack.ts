@@ -14,6 +14,8 @@ export type StackOptions = {
   dir?: string | undefined;
   withRegistry?: boolean;
   kafka?: KafkaOptions;
+  /** The address of this machine that all of it listens on, 127.0.0.1 unless given. JVM only. */
+  loopback?: '127.0.0.1' | '::1';
   /** For a test of seconds: it starts with less of the processor's work, and is slower later. JVM only. */
   shortLived?: boolean;
   /** The one way to take, whatever else would do. It goes before HOOKLINE_STACK. */

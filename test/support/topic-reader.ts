@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import avro from 'avsc';
 import kafkajs from 'kafkajs';
 import { withAdmin } from '../../src/kafka/admin/describe-topics.ts';
+import { reaching } from '../stack/reach-brokers.ts';
 import { until } from './until.ts';
 
 /** A record as a consumer sees it, its value decoded where it is Confluent Avro. */
@@ -19,8 +20,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** kafkajs for tests, quiet. */
 export function testKafka(env: Env): kafkajs.Kafka {
-  const brokers = (env.KAFKA_BROKERS ?? '').split(',');
-  return new kafkajs.Kafka({ clientId: 'test', brokers, logLevel: kafkajs.logLevel.NOTHING });
+  const brokers = reaching((env.KAFKA_BROKERS ?? '').split(','));
+  return new kafkajs.Kafka({ clientId: 'test', ...brokers, logLevel: kafkajs.logLevel.NOTHING });
 }
 
 /** Asks the brokers, or tells them, what an operator would. */

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { createSourceFilter } from '../../config/networks.ts';
+import { createSourceFilter, urlHost } from '../../config/networks.ts';
 import { isLoopback } from '../../config/plaintext-credentials.ts';
 import type { ConsoleSettings } from '../settings/console-settings.ts';
 import { nameFault, ROLES, rolesOf, type User } from '../settings/roles.ts';
@@ -14,7 +14,7 @@ export type Identify = (request: FastifyRequest) => Promise<Identity>;
 export function createIdentify(settings: ConsoleSettings, sessions: Sessions | undefined): Identify {
   if (sessions) return (request) => bySession(request, sessions, settings);
   if (settings.userHeader !== undefined) return byHeader(settings, settings.userHeader);
-  return onLoopback;
+  return onLoopback(settings);
 }
 
 async function bySession(
@@ -59,7 +59,11 @@ const LOCAL: User = { name: 'loopback', roles: new Set(ROLES) };
  * Whoever is on this machine may do what its CLI may. The name in the address is checked, because a website may have its own name
  * resolve to 127.0.0.1 and read what its visitors' machines serve there (DNS rebinding).
  */
-const onLoopback: Identify = async ({ headers: { host = '' } }) =>
-  isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')
-    ? { user: LOCAL }
-    : { refused: `The console has no login and answers on this machine alone: open it at 127.0.0.1.` };
+const onLoopback =
+  ({ host: listensOn }: ConsoleSettings): Identify =>
+  async ({ headers: { host = '' } }) =>
+    isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')
+      ? { user: LOCAL }
+      : {
+          refused: `The console has no login and answers on this machine alone: open it at ${urlHost(listensOn)}.`,
+        };

@@ -11,7 +11,7 @@ import {
   url,
   type ValuesOf,
 } from '../../config/env.ts';
-import { parseCidr } from '../../config/networks.ts';
+import { listenAddress, parseCidr } from '../../config/networks.ts';
 import { checkPlaintextUrl, isLoopback, plaintextSettings } from '../../config/plaintext-credentials.ts';
 import { prometheusSettings } from '../../config/shared-settings.ts';
 import { parseAdminAddress } from '../../runtime/admin-addresses.ts';
@@ -29,8 +29,9 @@ const header = (name: string, about: string) =>
   );
 
 export const consoleSettings = {
-  host: text('CONSOLE_HOST', {
-    about: 'address that the console listens on; another one than a loopback address needs a login',
+  host: listenAddress('CONSOLE_HOST', {
+    about:
+      'address that the console listens on; another one than a loopback address needs a login, and :: means all addresses',
     fallback: '127.0.0.1',
   }),
   port: integer('CONSOLE_PORT', {

@@ -139,6 +139,17 @@ it('answers on this machine alone by its own names, so that no website can read 
   ]);
 });
 
+it('tells the address at which it is to be opened', async () => {
+  for (const [CONSOLE_HOST, at] of [
+    ['127.0.0.1', '127.0.0.1'],
+    ['::1', '[::1]'],
+  ] as const) {
+    await using the = await openConsoleApp({ CONSOLE_HOST });
+    const answer = await the.app.inject({ url: '/words', headers: { host: 'evil.example' } });
+    expect(answer.body).toContain(`open it at ${at}.`);
+  }
+});
+
 it('answers nothing that a page of another website loads, frames or counts in a name, but links lead here', async () => {
   await using the = await openConsoleApp({}, { perMinute: { all: 10, changes: 2 } });
   const from = async (site: string, mode: string, dest: string, url = '/words') => {

@@ -64,6 +64,11 @@ const WRONG: Wrong[] = [
     ['kafka.brokers={2001:db8::1:9092}'],
     /'\/kafka\/brokers\/0': '2001:db8::1:9092' does not match/,
   ],
+  [
+    'a family that is none',
+    ['ingress.service.ipFamilies={ipv6}'],
+    /'\/ingress\/service\/ipFamilies\/0': value must be one of/,
+  ],
   ['a broker without a port', ['kafka.brokers={kafka}'], /'\/kafka\/brokers\/0': 'kafka' does not match/],
   [
     'a spool that its volume has no place for',

@@ -169,12 +169,33 @@ describe('the chart', () => {
     ]);
   });
 
-  it('takes brokers by IPv6 addresses, and opens their ports', async () => {
+  it('gives the Services for people the families that the values name, and those of the metrics one', async () => {
+    const familiesOf = async (values: string, ...args: string[]) => {
+      const services = (await render(helm, values, ...args)).filter(({ kind }) => kind === 'Service');
+      return Object.fromEntries(
+        services.map(({ metadata, spec }) => [
+          metadata.name.replace('pay-hookline-', ''),
+          [spec.ipFamilyPolicy, spec.ipFamilies],
+        ]),
+      );
+    };
+    const none = [undefined, undefined];
+    expect(await familiesOf('full', '--set', 'console.service.ipFamilies={IPv6}')).toEqual({
+      ingress: ['PreferDualStack', ['IPv6', 'IPv4']],
+      console: [undefined, ['IPv6']],
+      'ingress-metrics': none,
+      'control-metrics': none,
+    });
+    expect((await familiesOf('minimal')).ingress).toEqual(none);
+  });
+
+  it('takes brokers by IPv6 addresses, has the console listen on all addresses, and opens the ports', async () => {
     const brokers = ['--set', 'kafka.brokers={[2001:db8::1]:9092,[2001:db8::2]:9192}'];
     const manifests = await render(helm, 'full', ...brokers);
     expect(environmentOf(manifests, 'pay-hookline-ingress').KAFKA_BROKERS).toBe(
       '[2001:db8::1]:9092,[2001:db8::2]:9192',
     );
+    expect(environmentOf(manifests, 'pay-hookline-console').CONSOLE_HOST).toBe('::');
     const { egress } = policyOf(manifests, 'ingress').spec;
     expect(JSON.stringify(egress)).toMatch(/"port":9092\b.*"port":9192\b/);
   });

@@ -74,7 +74,7 @@ PROVIDER_SCOPE: {{ required "provider.scope is needed while control is enabled" 
 {{- if not $console.roles }}{{ fail "console.roles is needed: a list such as [payments=view, payments-oncall=operate]" }}{{ end -}}
 {{- if and $hasHeader (not $console.trustedProxies) }}{{ fail "console.trustedProxies is needed with console.userHeader: whoever reaches the console past the proxy could write that header" }}{{ end -}}
 {{ include "hookline.plain" (dict "root" . "process" "console") }}
-CONSOLE_HOST: "0.0.0.0"
+CONSOLE_HOST: "::"
 CONSOLE_PORT: "8070"
 CONSOLE_INDEX_DIR: /var/lib/hookline/console
 {{- with $console.publicUrl }}

@@ -150,6 +150,16 @@ readinessProbe:
 {{- if or (eq $host $public) (and (hasPrefix "*." $host) (hasSuffix (trimPrefix "*" $host) $public)) }}true{{ end -}}
 {{- end }}
 
+{{/* The families of a Service's addresses, where the values say which. The metrics have one: Prometheus, and the console, would read each pod twice. */}}
+{{- define "hookline.ipFamilies" -}}
+{{- with .ipFamilyPolicy }}
+ipFamilyPolicy: {{ . }}
+{{- end }}
+{{- with .ipFamilies }}
+ipFamilies: {{ toJson . }}
+{{- end }}
+{{- end -}}
+
 {{/* Bytes of a quantity, such as 1Gi. */}}
 {{- define "hookline.bytes" -}}
 {{- $units := dict "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "k" 1000 "M" 1000000 "G" 1000000000 "T" 1000000000000 "" 1 -}}
