@@ -29,11 +29,17 @@ export function parseCidr(cidr: string): string {
 /** On a socket of both families the address of an IPv4 peer is written as IPv6. */
 const plainAddress = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
+/** A forwarded address as some proxies write it, such as Azure's gateways: with a port, IPv6 in brackets (RFC 7239, 6). */
+const WITH_PORT = /^(?:(\d+(?:\.\d+){3}):\d{1,5}|\[([^\]]+)\](?::\d{1,5})?)$/;
+
+const withoutPort = (address: string) => address.replace(WITH_PORT, '$1$2');
+
 /** The network of addresses that are translated from IPv4, each of which is another host (RFC 6052). */
 const TRANSLATED = '64:ff9b:0:0';
 
 /** What an address counts as where addresses are counted: of IPv6 its /64, as one host may use all addresses of that (RFC 4291, 2.5.1). */
-export function sourceOf(address: string): string {
+export function sourceOf(told: string): string {
+  const address = withoutPort(told);
   if (isIP(address) !== 6) return address;
   const { address: written } = new SocketAddress({ address, family: 'ipv6' });
   const plain = plainAddress(written);
@@ -57,7 +63,7 @@ export function createSourceFilter(cidrs: readonly string[]): SourceFilter {
     networks.addSubnet(address, Number(bits), isIP(address) === 4 ? 'ipv4' : 'ipv6');
   }
   return (address) => {
-    const plain = plainAddress(address);
+    const plain = plainAddress(withoutPort(address));
     const family = isIP(plain);
     return family !== 0 && networks.check(plain, family === 4 ? 'ipv4' : 'ipv6');
   };

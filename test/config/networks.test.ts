@@ -18,7 +18,8 @@ describe('what an address counts as', () => {
     ['64:ff9b::203.0.113.10', '64:ff9b::cb00:710a'],
     // What a proxy may forward.
     ['unknown', 'unknown'],
-    ['203.0.113.9:4711', '203.0.113.9:4711'],
+    ['203.0.113.9:4711', '203.0.113.9'],
+    ['[2001:db8:1:2::1]:4711', '2001:db8:1:2'],
     ['', ''],
   ])('%j counts as %j', (address, source) => {
     expect(sourceOf(address)).toBe(source);

@@ -62,6 +62,21 @@ describe('ALLOWED_SOURCES', () => {
     expect((await from('203.0.113.7, 198.51.100.1')).status).toBe(403);
   });
 
+  it.each([
+    ['203.0.113.7:50123', 200],
+    ['198.51.100.1:50123', 403],
+    ['[2001:db8::7]:50123', 200],
+    ['[2001:db8::7]', 200],
+    ['[2001:db9::7]:50123', 403],
+    ['203.0.113.7:50123, 198.51.100.1:50123', 403],
+    ['203.0.113.7:5012345', 403],
+  ])('behind a proxy that forwards ports, too, answers to %s: %i', async (address, status) => {
+    const options = { allowedSources: ['203.0.113.0/24', '2001:db8::/32'], trustedProxies: ['127.0.0.0/8'] };
+    await using ingress = await startIngressApp(options);
+    const answer = await post(`${ingress.url}/webhooks/ledger-eu`, body, { 'x-forwarded-for': address });
+    expect(answer.status).toBe(status);
+  });
+
   it('lets an IPv6 peer with a zone be judged by its address', () => {
     expect(createSourceFilter(['fe80::/10'])('fe80::1%eth0')).toBe(true);
     expect(createSourceFilter(['2001:db8::/32'])('fe80::1%eth0')).toBe(false);
