@@ -41,6 +41,7 @@ export function openRegistry(settings: RegistrySettings, deps: TokenDeps): OpenR
       const registry = createRegistry({
         url,
         timeoutMs: TIMEOUT_MS,
+        proxy: settings,
         headers: Object.fromEntries(settings.headers),
         ...(tokens && { tokens }),
         ...(username !== undefined && secret !== undefined && { auth: { username, password: secret } }),

@@ -1,8 +1,10 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { request as httpsRequest } from 'node:https';
 import type { SecureContext } from 'node:tls';
+import { NO_PROXIES, type ProxySettings } from '../config/proxy.ts';
 import { AS_IT_IS } from '../runtime/http-client.ts';
 import { Agent as HttpAgent, request as httpRequest } from '../runtime/node-http.ts';
+import { httpsAgent } from '../runtime/tunnel.ts';
 import type { TokenSource } from '../tokens/token-source.ts';
 
 export type RegistryOptions = {
@@ -16,6 +18,8 @@ export type RegistryOptions = {
   readonly secureContext?: SecureContext;
   /** From a request to the end of its answer: a registry that hangs would hang the start. */
   readonly timeoutMs: number;
+  /** Unset means that every connection is direct. */
+  readonly proxy?: ProxySettings;
 };
 
 /** The largest schema that is read fits, escaped, and the names of tens of thousands of subjects. */
@@ -28,6 +32,9 @@ type AnswerLimits = {
   readonly maxBytes: number;
 };
 
+/** Of a tunnel through the proxy. */
+const CONNECT_MS = 5_000;
+
 /** Node hands each request to its agent by this method; the types leave it out. */
 type Adding = { addRequest(request: ClientRequest, ...others: unknown[]): void };
 
@@ -35,11 +42,11 @@ type Adding = { addRequest(request: ClientRequest, ...others: unknown[]): void }
  * An agent whose requests end in time. The registry's client has a time-out for silence only: it waits without end for
  * an answer that is cut off or comes a byte a second, and keeps an endless one in memory.
  */
-export function boundedAgent({ url, timeoutMs, secureContext }: RegistryOptions): Agent {
+export function boundedAgent({ url, timeoutMs, secureContext, proxy = NO_PROXIES }: RegistryOptions): Agent {
   const limits = { timeoutMs, maxBytes: MAX_ANSWER_BYTES };
   const options = { keepAlive: true, timeout: timeoutMs };
   const agent = url.startsWith('https:')
-    ? new HttpsAgent({ ...options, ...(secureContext && { secureContext }) })
+    ? httpsAgent({ ...options, ...(secureContext && { secureContext }) }, { ...proxy, connectMs: CONNECT_MS })
     : new HttpAgent(options);
   const adding = agent as unknown as Adding;
   const add = adding.addRequest.bind(agent);

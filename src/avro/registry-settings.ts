@@ -1,5 +1,6 @@
 import { type EnvReader, Fault, list, optional, path, text, url, type ValuesOf } from '../config/env.ts';
 import { checkPlaintextUrl, plaintextSettings } from '../config/plaintext-credentials.ts';
+import { proxySettings } from '../config/proxy.ts';
 import { checkOauthSettings, oauthSettings } from '../tokens/settings.ts';
 
 export const registrySettings = {
@@ -33,6 +34,7 @@ export const registrySettings = {
   ),
   keyFile: optional(path('SCHEMA_REGISTRY_KEY_FILE', { about: "PEM file with that certificate's key" })),
   ...plaintextSettings,
+  ...proxySettings,
 };
 
 export type RegistrySettings = ValuesOf<typeof registrySettings>;

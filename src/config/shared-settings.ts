@@ -1,5 +1,6 @@
 import { Fault, integer, milliseconds, oneOf, optional, path, setting, text, url } from './env.ts';
 import { ALL_ADDRESSES, listenAddress } from './networks.ts';
+import { proxySettings } from './proxy.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -44,6 +45,7 @@ export const tracingSettings = {
       return ratio;
     },
   ),
+  ...proxySettings,
 };
 
 /** Where the keys of subscriptions come from, and how long a deleted one's stay live. */

@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { openRegistry } from '../avro/open-registry.ts';
 import { nodeSource } from '../config/env.ts';
-import { misspelt } from '../config/misspelt.ts';
 import { passwordIn, renewedFrom } from '../config/renewed-files.ts';
 import { deriveKey } from '../crypto/keys.ts';
 import { LARGE_RECORDS, openKafka } from '../kafka/open-kafka.ts';
@@ -88,4 +87,4 @@ function readRenewed(file: typeof secretFile): () => string {
 
 const { stopDeadlineMs } = config.runtime;
 const { prefix } = config.topics;
-await runProcess({ logger, misspelt: misspelt(consoleConfig(prefix), process.env), stopDeadlineMs, start });
+await runProcess({ logger, groups: consoleConfig(prefix), config, env: process.env, stopDeadlineMs, start });

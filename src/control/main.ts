@@ -4,7 +4,6 @@ import { openRegistry } from '../avro/open-registry.ts';
 import { watchedIds } from '../avro/watch-ids.ts';
 import { overlapsOf } from '../config/command-topics.ts';
 import { nodeSource } from '../config/env.ts';
-import { misspelt } from '../config/misspelt.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { newId } from '../crypto/ids.ts';
 import { observeOpenCount } from '../dead-letters/observe-open-count.ts';
@@ -96,4 +95,4 @@ async function start(components: Components): Promise<void> {
   gate.open();
 }
 
-await runProcess({ logger, misspelt: misspelt(controlConfig, process.env), stopDeadlineMs, start });
+await runProcess({ logger, groups: controlConfig, config, env: process.env, stopDeadlineMs, start });

@@ -5,7 +5,6 @@ import { eventSchemasIn } from '../avro/event-schema.ts';
 import { openRegistry } from '../avro/open-registry.ts';
 import { createOwnReader } from '../avro/record-reader.ts';
 import { nodeSource } from '../config/env.ts';
-import { misspelt } from '../config/misspelt.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { createEventRoutes } from '../delivery/event-routes.ts';
 import { deliveryTopics } from '../delivery/open-delivery.ts';
@@ -42,7 +41,9 @@ const kafka = configOrExit(() => openKafka({ settings: config.kafka, ...client }
 
 await runProcess({
   logger,
-  misspelt: misspelt(ingressConfig, process.env),
+  groups: ingressConfig,
+  config,
+  env: process.env,
   stopDeadlineMs: config.runtime.stopDeadlineMs,
   async start(components) {
     const context = await openContext({ logger, clock, components }, config.runtime);

@@ -50,12 +50,12 @@ export function traceStore(store: AcceptPorts['store'], tracer: Tracer | undefin
 
 /** The tracer of OTEL_EXPORTER_OTLP_ENDPOINT; undefined where that is unset. */
 export async function startTracing(
-  { endpoint, ratio }: ValuesOf<typeof tracingSettings>,
+  { endpoint, ratio, ...proxy }: ValuesOf<typeof tracingSettings>,
   { logger, components }: Pick<ProcessContext, 'logger' | 'components'>,
 ): Promise<Tracer | undefined> {
   if (endpoint === undefined) return undefined;
   const serviceName = 'hookline-ingress';
-  return components.add('tracing', await openTracing({ endpoint, ratio, serviceName, logger })).tracer;
+  return components.add('tracing', await openTracing({ endpoint, ratio, proxy, serviceName, logger })).tracer;
 }
 
 /** The publisher, its records traced where there is a tracer. */

@@ -1,6 +1,7 @@
 import { pipeline, Readable, Transform } from 'node:stream';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { isLoopback } from '../config/plaintext-credentials.ts';
+import { httpsAgent } from '../runtime/tunnel.ts';
 import type { AwsFileSettings } from './aws-files.ts';
 import { ObjectStoreFault } from './object-store.ts';
 import type { BodyStoreSettings } from './settings.ts';
@@ -9,18 +10,20 @@ export type Sdk = typeof import('@aws-sdk/client-s3');
 
 export type S3Options = Pick<
   BodyStoreSettings,
-  'endpoint' | 'region' | 'caFile' | 'sseKmsKeyId' | 'allowPlaintextCredentials'
+  'endpoint' | 'region' | 'caFile' | 'sseKmsKeyId' | 'allowPlaintextCredentials' | 'proxy' | 'noProxy'
 > &
   AwsFileSettings & { readonly bucket: string };
 
 const CONNECT_MS = 3_000;
+/** Less, so that the silence of a proxy is told as such. */
+const TUNNEL_MS = 2_800;
 /** A connection on which nothing moves for so long is dead. */
 const SILENCE_MS = 10_000;
 
 /** A client of S3 that tries once, reads no endless answer, and sends nothing without TLS that it may not. */
 export function createClient(
   { S3Client }: Sdk,
-  { endpoint, region, allowPlaintextCredentials }: S3Options,
+  { endpoint, region, allowPlaintextCredentials, proxy, noProxy }: S3Options,
   authorities: readonly Buffer[],
 ): S3Client {
   const agent = { keepAlive: true, ...(authorities.length > 0 && { ca: [...authorities] }) };
@@ -37,7 +40,7 @@ export function createClient(
       connectionTimeout: CONNECT_MS,
       socketTimeout: SILENCE_MS,
       httpAgent: agent,
-      httpsAgent: agent,
+      httpsAgent: httpsAgent(agent, { proxy, noProxy, connectMs: TUNNEL_MS }),
     },
     ...(region !== undefined && { region }),
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true, region: region ?? 'us-east-1' }),

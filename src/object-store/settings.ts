@@ -11,6 +11,7 @@ import {
   url,
 } from '../config/env.ts';
 import { checkPlaintextUrl, plaintextSettings } from '../config/plaintext-credentials.ts';
+import { proxySettings } from '../config/proxy.ts';
 
 /** Where in an object store messages go. */
 export type BodyStoreAddress = {
@@ -108,6 +109,7 @@ export const bodyStoreSettings = {
   }),
   ...awsSettings,
   ...plaintextSettings,
+  ...proxySettings,
 };
 
 export type BodyStoreSettings = ValuesOf<typeof bodyStoreSettings>;

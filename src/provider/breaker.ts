@@ -99,8 +99,9 @@ export function createBreaker(deps: {
   };
 }
 
-/** No answer, or one that a provider in trouble gives; a refusal, however often it comes, is an answer. */
-const isUnavailable = ({ judgement }: Outcome) => judgement === 'unknown';
+/** No answer, or one that a provider in trouble gives, or no way to it; a refusal, however often it comes, is an answer. */
+const isUnavailable = ({ judgement, isProxyFault }: Outcome) =>
+  judgement === 'unknown' || isProxyFault === true;
 
 /** No request can be sent, whichever it is: the token endpoint does not answer, or there is no JWT for it. */
 const hasNoToken = (error: unknown) => hasCode(error, 'TOKEN_UNAVAILABLE', 'JWT_UNAVAILABLE');

@@ -2,6 +2,7 @@ import { MAX_TIMER_MS } from '../config/env.ts';
 import { parseBoundedJson } from '../core/json.ts';
 import type { Lease } from '../core/lease.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { ProxyFault } from '../runtime/connection-fault.ts';
 import { type Http, type HttpAnswer, type HttpRequest, retryAfterMs } from '../runtime/http-client.ts';
 import type { TokenSource } from '../tokens/token-source.ts';
 import { type Judgement, judgeStatus, type OnRequest } from './judge-answer.ts';
@@ -15,8 +16,10 @@ export type Outcome = {
   /** Why, in words without a secret. */
   readonly why: string;
   readonly retryAfterMs: number | null;
-  /** No request was sent: the provider is known to be unavailable. */
+  /** No request was sent: the provider is known to be unavailable, or cannot be reached through the proxy. */
   readonly notSent?: true;
+  /** Why no request was sent is that the proxy gives no connection, which counts as the provider's absence. */
+  readonly isProxyFault?: true;
   /** A request before this one was answered 401: its token was no longer taken. */
   readonly afterUnauthorised?: true;
   /** No answer was waited for as long as one usually is: the caller's time was up before. */
@@ -150,6 +153,7 @@ function parseJson(text: string): unknown {
 }
 
 function noAnswer(error: unknown, isCut: boolean): Outcome {
+  if (error instanceof ProxyFault) return { ...notSent(error.message), isProxyFault: true };
   const { code, message, name } = error as { code?: string | number; message?: string; name?: string };
   // A DOMException's code is a number without a meaning here.
   const why = name === 'TimeoutError' ? 'time-out' : typeof code === 'string' ? code : message;

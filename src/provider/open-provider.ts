@@ -27,7 +27,7 @@ export function openProvider(deps: {
     cert: named('PROVIDER_CERT_FILE', settings.certFile),
     key: named('PROVIDER_KEY_FILE', settings.keyFile),
   };
-  const http = createHttp({ tls, files: deps.files, clock });
+  const http = createHttp({ tls, files: deps.files, clock, proxy: settings });
   const assertion: Assertion = createAssertion(settings, newId, clock);
   const tokens = createTokenSource({
     clock,

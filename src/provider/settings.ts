@@ -13,6 +13,7 @@ import {
   type ValuesOf,
 } from '../config/env.ts';
 import { checkPlaintextUrl, plaintextSettings } from '../config/plaintext-credentials.ts';
+import { proxySettings } from '../config/proxy.ts';
 import { DEFAULT_DIALECT, parseDialect } from './dialect.ts';
 
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'EdDSA'] as const;
@@ -83,6 +84,7 @@ export const providerSettings = {
   ),
   ...dialectSettings,
   ...plaintextSettings,
+  ...proxySettings,
 };
 
 export type ProviderSettings = ValuesOf<typeof providerSettings>;

@@ -40,9 +40,24 @@ const SIGNS: readonly (readonly [ConnectionFault, RegExp])[] = [
   ],
 ];
 
-/** Looks through an error, its causes and what it aggregates. */
+/** The proxy of HTTPS_PROXY gave no connection, so that nothing was sent. */
+export class ProxyFault extends Error {
+  readonly finding: string;
+  readonly remedy: string;
+  constructor({ finding, remedy }: Explanation, cause?: unknown) {
+    super(`${finding}: ${remedy}`, { cause });
+    this.finding = finding;
+    this.remedy = remedy;
+  }
+}
+
+/** Some clients pass on the message alone. */
+const OF_PROXY = /\bthe proxy \S+ of HTTPS_PROXY\b/;
+
+/** Looks through an error, its causes and what it aggregates. A fault of the proxy is none of the other side: it explains itself. */
 export function connectionFaultOf(error: unknown): ConnectionFault | undefined {
   const texts = eachError(error).map(({ code, message }) => `${code ?? ''} ${message}`.trim());
+  if (texts.some((text) => OF_PROXY.test(text))) return undefined;
   return SIGNS.find(([, sign]) => texts.some((text) => sign.test(text)))?.[0];
 }
 

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
+import type { SecureContext } from 'node:tls';
 import type { Agent } from 'undici';
+import { NO_PROXIES, type ProxySettings } from '../config/proxy.ts';
 import { type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
 import type { Clock } from './clock.ts';
 import { orAborted } from './or-aborted.ts';
 import { namedFiles, presentIn, type TlsFiles, type TlsMaterial, tlsMaterial } from './tls-files.ts';
+import { createConnector } from './tunnel.ts';
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -49,10 +52,16 @@ export const AS_IT_IS = { 'accept-encoding': 'identity' };
 const SMALL_ANSWER_BYTES = 256 * 1024;
 
 /**
+ * @param options.proxy unset means that every connection is direct
  * @param options.tls read again when one of them changes, for the next connection
  * @throws HooklineError CREDENTIALS_INVALID where one of them cannot be used
  */
-export function createHttp(options: { tls: TlsFiles; files: RenewalObserver; clock: Clock }): Http {
+export function createHttp(options: {
+  tls: TlsFiles;
+  files: RenewalObserver;
+  clock: Clock;
+  proxy?: ProxySettings;
+}): Http {
   const files = namedFiles(options.tls);
   const current = renewedFrom({
     files,
@@ -61,15 +70,17 @@ export function createHttp(options: { tls: TlsFiles; files: RenewalObserver; clo
     make: (contents) => (files.length > 0 ? tlsMaterial(options.tls, contents) : NO_FILES),
   });
   presentIn(options.files, options.tls, current);
-  let isStopped = false;
   let made: { readonly of: ReturnType<typeof current>; readonly agent: Agent } | undefined;
+  const stopping = new AbortController();
   /** The one for the next request; what is in progress over the one before comes to its end. */
-  const nextAgent = ({ Agent }: Undici) => {
-    if (isStopped) throw new Error('the client was stopped');
+  const nextAgent = (undici: Undici) => {
+    if (stopping.signal.aborted) throw new Error('the client was stopped');
     const of = current();
     if (made?.of !== of) {
       void made?.agent.close();
-      made = { of, agent: createAgent(Agent, of.context) };
+      const { context: secureContext } = of;
+      const secure = { ...(secureContext && { secureContext }), stopping: stopping.signal };
+      made = { of, agent: createAgent(undici, options.proxy, secure) };
     }
     return made.agent;
   };
@@ -107,21 +118,37 @@ export function createHttp(options: { tls: TlsFiles; files: RenewalObserver; clo
       }
     },
     async stop() {
-      isStopped = true;
+      stopping.abort();
       await made?.agent.destroy();
     },
   };
 }
 
-function createAgent(Agent: Undici['Agent'], secureContext: TlsMaterial['context'] | undefined): Agent {
-  return new Agent({
-    connect: { timeout: 5_000, ...(secureContext && { secureContext }) },
+function createAgent(
+  undici: Undici,
+  proxy: ProxySettings = NO_PROXIES,
+  connecting: { readonly secureContext?: SecureContext; readonly stopping: AbortSignal },
+): Agent {
+  return new undici.Agent({
+    connect: createConnector(undici, proxy, { timeout: 5_000, ...connecting }),
     // Each request has a time-out of its own.
     headersTimeout: 0,
     bodyTimeout: 0,
     // Its requests are rare: a connection that waited for minutes is more likely dead than alive.
     keepAliveTimeout: 4_000,
   });
+}
+
+/** The standard's fetch, through the proxy where one is on the way: of clients that take nothing else. */
+export function fetchThrough(settings: ProxySettings): typeof fetch {
+  if (!settings.proxy) return fetch;
+  let agent: Agent | undefined;
+  return async (url, init) => {
+    const undici = await loadUndici();
+    agent ??= createAgent(undici, settings, { stopping: new AbortController().signal });
+    const options = { ...init, dispatcher: agent } as Parameters<Undici['fetch']>[1];
+    return (await undici.fetch(String(url), options)) as unknown as Response;
+  };
 }
 
 /** Nothing is unpacked: a packed answer was not asked for. What is left unread ends the connection. */

@@ -1,6 +1,7 @@
 import closeWithGrace from 'close-with-grace';
-import { CONFIG_EXIT_CODE, ConfigError } from '../config/env.ts';
-import { describeMisspelt, type Misspelt } from '../config/misspelt.ts';
+import { CONFIG_EXIT_CODE, ConfigError, type Settings } from '../config/env.ts';
+import { describeMisspelt, misspelt } from '../config/misspelt.ts';
+import { type Route, routesOf } from '../config/proxy.ts';
 import { hasCode } from '../core/errors.ts';
 import { createProbes, observeProcess, type Probes, startAdminServer } from './admin-server.ts';
 import type { Clock } from './clock.ts';
@@ -16,12 +17,14 @@ import { createStartGate, type StartGate } from './start-gate.ts';
  */
 export async function runProcess(options: {
   logger: Logger;
-  /** Variables of its environment that nothing reads although they look like settings. */
-  misspelt: readonly Misspelt[];
+  /** Every group of settings that it reads, what was read, and from where. */
+  groups: Readonly<Record<string, Settings>>;
+  config: Parameters<typeof routesOf>[1];
+  env: Readonly<Record<string, string | undefined>>;
   stopDeadlineMs: number;
   start: (components: Components) => Promise<void>;
 }): Promise<void> {
-  const { logger, misspelt, stopDeadlineMs } = options;
+  const { logger, groups, config, env, stopDeadlineMs } = options;
   const components = createComponents({
     stopped: (component, err) =>
       err
@@ -31,7 +34,8 @@ export async function runProcess(options: {
   });
   const onTimeout = () =>
     logger.error({ waitingFor: components.remaining(), stopDeadlineMs }, 'not stopped before the deadline');
-  for (const one of misspelt) logger.warn({ variable: one.variable }, describeMisspelt(one));
+  for (const one of misspelt(groups, env)) logger.warn({ variable: one.variable }, describeMisspelt(one));
+  tellRoutes(logger, routesOf(groups, config));
   routeWarnings((warning) => logger.warn({ err: warning }, 'Node.js warning'));
   closeWithGrace({ delay: stopDeadlineMs, logger: false, onTimeout }, async ({ signal, err }) => {
     if (err) logger.fatal({ err }, 'stopping after an unhandled error');
@@ -52,6 +56,18 @@ export async function runProcess(options: {
     clearTimeout(deadline);
     process.exit(exitCodeOf(err));
   }
+}
+
+function tellRoutes(logger: Logger, routes: readonly Route[]): void {
+  const through = routes.filter(({ proxy }) => proxy);
+  const [one] = through;
+  if (!one) return;
+  const variables = (some: readonly Route[]) => some.map(({ variable }) => variable);
+  const direct = variables(routes.filter(({ proxy }) => !proxy));
+  logger.info(
+    { proxy: one.proxy?.origin, through: variables(through), direct },
+    'requests to https addresses go through the proxy of HTTPS_PROXY',
+  );
 }
 
 /** What an error of a listening socket has. */

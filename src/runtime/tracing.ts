@@ -1,5 +1,7 @@
 import type { SpanKind } from '@opentelemetry/api';
+import type { ProxySettings } from '../config/proxy.ts';
 import type { Logger } from './logger.ts';
+import { httpsAgent } from './tunnel.ts';
 
 /** One step that a trace shows. */
 export type SpanOptions = {
@@ -54,6 +56,7 @@ export async function openTracing(deps: {
   readonly endpoint: string;
   /** Share of the traces that begin here; those that come with a webhook follow its sampled flag. */
   readonly ratio: number;
+  readonly proxy: ProxySettings;
   readonly serviceName: string;
   readonly logger: Logger;
 }): Promise<{ readonly tracer: Tracer; stop(): Promise<void> }> {
@@ -70,6 +73,10 @@ export async function openTracing(deps: {
   const exporter = new OTLPTraceExporter({
     url: `${deps.endpoint}/v1/traces`,
     timeoutMillis: EXPORT.deadlineMs,
+    ...(deps.endpoint.startsWith('https:') && {
+      httpAgentOptions: () =>
+        httpsAgent({ keepAlive: true }, { ...deps.proxy, connectMs: EXPORT.deadlineMs }),
+    }),
   });
   const provider = new sdk.TracerProvider({
     resource: resourceFromAttributes({ 'service.name': deps.serviceName }),

@@ -2,7 +2,6 @@
 
 import { readFileSync } from 'node:fs';
 import { nodeSource } from '../config/env.ts';
-import { misspelt } from '../config/misspelt.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { configOrExit, runProcess } from '../runtime/process-shell.ts';
 import { loadOptions, sandboxSettings } from './config.ts';
@@ -15,7 +14,9 @@ const logger = createLogger({ name: 'sandbox', level: options.logLevel });
 
 await runProcess({
   logger,
-  misspelt: misspelt({ sandbox: sandboxSettings }, process.env),
+  groups: { sandbox: sandboxSettings },
+  config: {},
+  env: process.env,
   stopDeadlineMs: options.stopDeadlineMs,
   start: async (components) => {
     const sandbox = components.add('sandbox', await startSandbox({ ...options, logger }));

@@ -45,7 +45,8 @@ export function openTokens(
   if (oauthTokenUrl === undefined || oauthClientId === undefined || oauthClientSecretFile === undefined)
     return undefined;
   const { prefix } = from;
-  const http = createHttp({ tls: { ca: named(`${prefix}_CA_FILE`, oauthCaFile) }, files, clock });
+  const tls = { ca: named(`${prefix}_CA_FILE`, oauthCaFile) };
+  const http = createHttp({ tls, files, clock, proxy: settings });
   const credentials = {
     tokenUrl: oauthTokenUrl,
     clientId: oauthClientId,

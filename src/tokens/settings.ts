@@ -1,5 +1,6 @@
 import { type EnvReader, optional, path, scopes, text, url } from '../config/env.ts';
 import { checkPlaintextUrl } from '../config/plaintext-credentials.ts';
+import type { ProxySettings } from '../config/proxy.ts';
 
 type Prefix = 'KAFKA_OAUTH' | 'SCHEMA_REGISTRY_OAUTH';
 
@@ -24,7 +25,7 @@ export const oauthSettings = (prefix: Prefix, whom: string) => ({
   ),
 });
 
-export type OauthSettings = {
+export type OauthSettings = ProxySettings & {
   readonly oauthTokenUrl: string | undefined;
   readonly oauthClientId: string | undefined;
   readonly oauthClientSecretFile: string | undefined;

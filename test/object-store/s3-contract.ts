@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NO_PROXIES } from '../../src/config/proxy.ts';
 import type { RenewalObserver } from '../../src/config/renewed-files.ts';
 import { sha256Of } from '../../src/crypto/ids.ts';
 import type { ListedObject, ObjectStore } from '../../src/object-store/object-store.ts';
@@ -25,7 +26,10 @@ export async function openClient(
   const { endpoint, bucket } = store;
   const address = { bucket, endpoint, region: undefined, caFile: undefined, sseKmsKeyId: undefined };
   const awsFiles = { awsCredentialsFile: undefined, awsConfigFile: undefined };
-  return openS3({ ...address, ...awsFiles, allowPlaintextCredentials: false, ...options }, files);
+  return openS3(
+    { ...address, ...awsFiles, ...NO_PROXIES, allowPlaintextCredentials: false, ...options },
+    files,
+  );
 }
 
 /** What Hookline needs of an S3-compatible store. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../src/config/env.ts';
+import { NO_PROXIES } from '../../src/config/proxy.ts';
 import { openS3 } from '../../src/object-store/s3.ts';
 import { Fixture } from '../support/topics-fixture.ts';
 
@@ -19,7 +20,7 @@ const open = async (region?: string) => {
   };
   const awsFiles = { awsCredentialsFile: undefined, awsConfigFile: process.env.AWS_CONFIG_FILE };
   const files = { renewed() {}, unusable() {} };
-  (await openS3({ ...options, ...awsFiles, allowPlaintextCredentials: false }, files)).close();
+  (await openS3({ ...options, ...awsFiles, ...NO_PROXIES, allowPlaintextCredentials: false }, files)).close();
 };
 
 it('a bucket of AWS without a region is a fault of the configuration, found at once', async () => {

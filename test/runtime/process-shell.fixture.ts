@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError, text } from '../../src/config/env.ts';
-import { misspelt } from '../../src/config/misspelt.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { configOrExit, runProcess } from '../../src/runtime/process-shell.ts';
 
@@ -21,7 +20,9 @@ if (way === 'faulty configuration') {
 }
 
 await runProcess({
-  misspelt: misspelt(settings, process.env),
+  groups: settings,
+  config: {},
+  env: process.env,
   logger,
   stopDeadlineMs: way === 'hanging stop' || way === 'failing start that hangs' ? 200 : 20_000,
   start: async (parts) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { NO_PROXIES } from '../../src/config/proxy.ts';
 import { openTracing, readTraceparent } from '../../src/runtime/tracing.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { openCollector } from '../support/collector.ts';
@@ -10,7 +11,13 @@ const options = (parent?: string) => ({ kind: 'server' as const, parent, attribu
 
 async function open(endpoint: string, ratio = 1) {
   const { logger, lines } = capturedLog();
-  const tracing = await openTracing({ endpoint, ratio, serviceName: 'hookline-test', logger });
+  const tracing = await openTracing({
+    proxy: NO_PROXIES,
+    endpoint,
+    ratio,
+    serviceName: 'hookline-test',
+    logger,
+  });
   return { ...tracing, lines };
 }
 

@@ -47,6 +47,14 @@ export class ControlFixture implements AsyncDisposable {
     this.control = parts.control;
   }
 
+  /** Of what runs already. */
+  static of(
+    parts: Pick<ControlFixture, 'fixture' | 'sandbox' | 'ingress' | 'control'>,
+    stopSandbox: () => Promise<void>,
+  ): ControlFixture {
+    return new ControlFixture(parts, stopSandbox);
+  }
+
   static async make(
     stack: Brokers,
     env: Record<string, string> = {},

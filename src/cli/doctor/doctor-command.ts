@@ -8,12 +8,14 @@ import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 import { checkBodyStore } from './check-body-store.ts';
 import { checkConfiguration, checkNames, checkSecrets } from './check-files.ts';
 import { checkKafka } from './check-kafka.ts';
+import { checkProxy } from './check-proxy.ts';
 import { checkClock, checkProvider, checkRegistry } from './check-services.ts';
 
 const CHECKS: Readonly<Record<string, Check>> = {
   configuration: checkConfiguration,
   names: checkNames,
   kafka: checkKafka,
+  proxy: checkProxy,
   registry: checkRegistry,
   'object store': checkBodyStore,
   secrets: checkSecrets,

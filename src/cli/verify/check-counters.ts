@@ -28,7 +28,8 @@ type Deps = { readonly config: CliConfig; readonly kafka: KafkaAccess };
 
 /** Checks that everything acknowledged was written, by the counters of ingress and by what the topics hold. */
 export async function checkCounters(source: CounterSource, deps: Deps): Promise<CounterReport> {
-  const http = createHttp({ tls: {}, files: UNOBSERVED_FILES, clock: deps.kafka.clock });
+  const reaching = { clock: deps.kafka.clock, proxy: deps.config.kafka };
+  const http = createHttp({ tls: {}, files: UNOBSERVED_FILES, ...reaching });
   let read: LivesRead;
   try {
     read = await readLives(source, http, deps);

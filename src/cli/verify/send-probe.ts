@@ -1,4 +1,5 @@
 import type { ValuesOf } from '../../config/env.ts';
+import type { ProxySettings } from '../../config/proxy.ts';
 import { UNOBSERVED_FILES } from '../../config/renewed-files.ts';
 import { HooklineError, UsageError } from '../../core/errors.ts';
 import { PROBE } from '../../core/names.ts';
@@ -63,7 +64,10 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 /** Posts the probe as the provider posts a webhook. Never throws for what ingress does, or does not do. */
 export async function sendProbe(
   { body, signature, eventId }: Probe,
-  settings: Pick<ValuesOf<typeof verifySettings>, 'url' | 'caFile' | 'certFile' | 'keyFile'>,
+  settings: Pick<
+    ValuesOf<typeof verifySettings>,
+    keyof ProxySettings | 'url' | 'caFile' | 'certFile' | 'keyFile'
+  >,
   { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
 ): Promise<ProbeAnswer> {
   const tls = {
@@ -71,7 +75,7 @@ export async function sendProbe(
     cert: named('VERIFY_CERT_FILE', settings.certFile),
     key: named('VERIFY_KEY_FILE', settings.keyFile),
   };
-  const http = createHttp({ tls, files: UNOBSERVED_FILES, clock });
+  const http = createHttp({ tls, files: UNOBSERVED_FILES, clock, proxy: settings });
   const start = clock.now();
   const seconds = () => (clock.now() - start) / 1_000;
   try {

@@ -1,4 +1,5 @@
 import { list, optional, path, url } from '../../config/env.ts';
+import { proxySettings } from '../../config/proxy.ts';
 import { prometheusSettings } from '../../config/shared-settings.ts';
 import { parseAdminAddress } from '../../runtime/admin-addresses.ts';
 
@@ -25,4 +26,5 @@ export const verifySettings = {
     parseAdminAddress,
   ),
   ...prometheusSettings,
+  ...proxySettings,
 };

@@ -1,4 +1,5 @@
 import * as client from 'openid-client';
+import { fetchThrough } from '../../runtime/http-client.ts';
 import type { ConsoleSettings } from '../settings/console-settings.ts';
 import { groupsOf } from '../settings/roles.ts';
 import type { PendingLogin, Session } from './sessions.ts';
@@ -19,21 +20,23 @@ const TIMEOUT_SECONDS = 10;
 /** Of one answer of the provider: metadata, keys or tokens, some kilobytes each. The client reads it whole, and its time-out allows gigabytes. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-const boundedFetch: client.CustomFetch = async (url, options) => {
-  const answer = await fetch(url, options as RequestInit);
-  let bytes = 0;
-  const bounded = answer.body?.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        bytes += chunk.length;
-        if (bytes > MAX_ANSWER_BYTES)
-          controller.error(new Error(`its answer is larger than ${MAX_ANSWER_BYTES} bytes`));
-        else controller.enqueue(chunk);
-      },
-    }),
-  );
-  return new Response(bounded ?? null, answer);
-};
+const boundedFetch =
+  (send: typeof fetch): client.CustomFetch =>
+  async (url, options) => {
+    const answer = await send(url, options as RequestInit);
+    let bytes = 0;
+    const bounded = answer.body?.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          bytes += chunk.length;
+          if (bytes > MAX_ANSWER_BYTES)
+            controller.error(new Error(`its answer is larger than ${MAX_ANSWER_BYTES} bytes`));
+          else controller.enqueue(chunk);
+        },
+      }),
+    );
+    return new Response(bounded ?? null, answer);
+  };
 
 /** @param secret the client's secret as it is in its file now */
 export function openOidc(settings: ConsoleSettings, secret: () => string): Oidc {
@@ -46,7 +49,7 @@ export function openOidc(settings: ConsoleSettings, secret: () => string): Oidc 
     if (found?.secret === current) return found.configuration;
     const options = {
       timeout: TIMEOUT_SECONDS,
-      [client.customFetch]: boundedFetch,
+      [client.customFetch]: boundedFetch(fetchThrough(settings)),
       // The settings have been checked: http is a loopback address, or allowed by the operator.
       ...(issuer.protocol === 'http:' && { execute: [client.allowInsecureRequests] }),
     };

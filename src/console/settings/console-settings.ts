@@ -13,6 +13,7 @@ import {
 } from '../../config/env.ts';
 import { listenAddress, parseCidr } from '../../config/networks.ts';
 import { checkPlaintextUrl, isLoopback, plaintextSettings } from '../../config/plaintext-credentials.ts';
+import { proxySettings } from '../../config/proxy.ts';
 import { prometheusSettings } from '../../config/shared-settings.ts';
 import { parseAdminAddress } from '../../runtime/admin-addresses.ts';
 import { rolesSetting } from './roles.ts';
@@ -105,6 +106,7 @@ export const consoleSettings = {
   }),
   roles: rolesSetting,
   ...plaintextSettings,
+  ...proxySettings,
 };
 
 export type ConsoleSettings = ValuesOf<typeof consoleSettings>;

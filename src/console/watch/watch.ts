@@ -156,6 +156,7 @@ export type Watching = { readonly watch: Watch; readonly http: Http };
 
 /** Begins to read the processes of CONSOLE_TARGETS. */
 export function watchTargets({ config, clock, logger, add }: ConsoleDeps): Watching {
-  const http = add('http client', createHttp({ tls: {}, files: observeFiles(logger), clock }));
+  const reaching = { tls: {}, files: observeFiles(logger), clock, proxy: config.console };
+  const http = add('http client', createHttp(reaching));
   return { http, watch: add('watch', openWatch({ targets: config.console.targets, http, clock })) };
 }

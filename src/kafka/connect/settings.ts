@@ -12,6 +12,7 @@ import {
   type ValuesOf,
 } from '../../config/env.ts';
 import { checkPlaintextCredentials, plaintextSettings } from '../../config/plaintext-credentials.ts';
+import { proxySettings } from '../../config/proxy.ts';
 import { MAX_MESSAGE_BYTES } from '../../core/record.ts';
 import { checkOauthSettings, oauthSettings } from '../../tokens/settings.ts';
 import { hostOf, parseBroker } from './broker-address.ts';
@@ -55,6 +56,7 @@ export const kafkaSettings = {
     text('KAFKA_AWS_REGION', { about: 'region of an Amazon MSK cluster, for AWS_MSK_IAM' }),
   ),
   ...plaintextSettings,
+  ...proxySettings,
 };
 
 export const topicSettings = {

@@ -272,6 +272,23 @@ const WRONG: Wrong[] = [
     ['ingress.podDisruptionBudget.maxUnavailable=150%'],
     /'\/ingress\/podDisruptionBudget\/maxUnavailable'/,
   ],
+  [
+    'a proxy with a password among the values',
+    ['proxy.https=http://user:horse@proxy:3128'],
+    /'\/proxy\/https'/,
+  ],
+  ['a proxy without a scheme', ['proxy.https=proxy:3128'], /'\/proxy\/https'/],
+  [
+    'two addresses of a proxy',
+    ['proxy.https=http://proxy:3128', 'proxy.httpsSecret=proxy'],
+    /set one of them/,
+  ],
+  ['a host with a comma that the proxy is not used for', ['proxy.noProxy={a\\,b}'], /'\/proxy\/noProxy\/0'/],
+  [
+    'limited connections, and not the port of a proxy that a Secret has',
+    ['proxy.httpsSecret=proxy', 'networkPolicy.egress.enabled=true'],
+    /proxy\.port is needed with networkPolicy\.egress/,
+  ],
   ['an Ingress without a host', ['expose.ingress.enabled=true'], /expose\.ingress\.host is needed/],
 ];
 

@@ -336,6 +336,31 @@ describe('the chart', () => {
       });
   });
 
+  it.each<[string, string[], object]>([
+    ['by its address', ['proxy.https=http://proxy:3128'], { value: 'http://proxy:3128' }],
+    [
+      'by a Secret',
+      ['proxy.httpsSecret=proxy'],
+      { valueFrom: { secretKeyRef: { name: 'proxy', key: 'https-proxy' } } },
+    ],
+  ])(
+    'names a proxy %s in every pod that asks others, and hosts that it is not used for',
+    async (_, sets, https) => {
+      const flags = [...sets, 'proxy.noProxy={.svc,registry.example.org}'].flatMap((one) => ['--set', one]);
+      const others = podsOf(await render(helm, 'spool', ...flags)).filter(
+        // The one part that talks to Kubernetes, and to nobody else.
+        ({ owner }) => owner.kind !== 'CronJob' || !owner.metadata.name.endsWith('-spool-drain'),
+      );
+      expect(others.length).toBeGreaterThan(3);
+      for (const { owner, pod } of others) {
+        const variables = pod.containers.flatMap(({ env = [] }) => env);
+        if (!variables.some(({ name }) => name === 'SCHEMA_REGISTRY_URL')) continue;
+        expect(variables, owner.metadata.name).toContainEqual({ name: 'HTTPS_PROXY', ...https });
+        expect(variables).toContainEqual({ name: 'NO_PROXY', value: '.svc,registry.example.org' });
+      }
+    },
+  );
+
   it('gives pods a token for the role of their web identity, and else none', async () => {
     const set = [
       '--set',

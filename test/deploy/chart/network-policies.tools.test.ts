@@ -75,6 +75,18 @@ describe('the network policies of the chart', () => {
     expect(restricted).toHaveLength(4);
   });
 
+  it.each<[string, string[], number]>([
+    ['its address', ['proxy.https=http://proxy:3128'], 3128],
+    ['a Secret with its address', ['proxy.httpsSecret=proxy', 'proxy.port=8888'], 8888],
+  ])('lets every pod reach the proxy by %s', async (_, sets, port) => {
+    const flags = [...sets, 'networkPolicy.egress.enabled=true'].flatMap((one) => ['--set', one]);
+    const manifests = await render(helm, 'minimal', ...flags);
+    for (const component of new Set(componentsOf(manifests))) {
+      const rules: { ports: { port: number }[] }[] = policyOf(manifests, component).spec.egress;
+      expect(rules.flatMap(({ ports }) => ports.map((one) => one.port))).toContain(port);
+    }
+  });
+
   it("lets pods reach the store at the port of AWS's own variable", async () => {
     const flags = [
       ...['bodyStore.address=s3://events', 'bodyStore.credentialsFrom=webIdentity'],

@@ -18,6 +18,15 @@ SCHEMA_REGISTRY_URL: {{ $values.schemaRegistry.url | quote }}
 TOPIC_PREFIX: {{ $values.topicPrefix | quote }}
 MIN_INSYNC_REPLICAS: {{ $values.minInsyncReplicas | quote }}
 ALLOW_PLAINTEXT_CREDENTIALS: {{ $values.allowPlaintextCredentials | quote }}
+{{- with $values.proxy }}
+{{- if and .https .httpsSecret }}{{ fail "proxy.https and proxy.httpsSecret are two addresses of the proxy: set one of them" }}{{ end }}
+{{- with .https }}
+HTTPS_PROXY: {{ . | quote }}
+{{- end }}
+{{- with .noProxy }}
+NO_PROXY: {{ join "," . | quote }}
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "hookline.ingress.plain" -}}
@@ -205,6 +214,10 @@ hookline/dialect: {{ toJson .root.Values.provider.dialect | toJson }}
 {{- end -}}
 
 {{- define "hookline.fileEnv" -}}
+{{- with .root.Values.proxy }}{{ if .httpsSecret }}
+- name: HTTPS_PROXY
+  valueFrom: { secretKeyRef: { name: {{ .httpsSecret }}, key: {{ .httpsKey }} } }
+{{- end }}{{ end }}
 {{- range (include "hookline.fileList" . | fromYamlArray) }}
 - { name: {{ .env }}, value: /etc/hookline/{{ .dir }}/{{ .file }} }
 {{- end }}
