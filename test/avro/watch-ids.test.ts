@@ -99,5 +99,8 @@ it('goes on without the registry, and says once that it cannot be asked, that it
   expect(told().slice(3)).toEqual([
     expect.stringMatching(/^info the schema registry has the ids of the schemas again/),
   ]);
+  the.answers.failure = new Error('unheard of');
+  await the.clock.advance(600_000);
+  expect(told().slice(4)).toEqual(['error the ids of the schemas cannot be looked up unheard of']);
   expect(the.failures).toEqual([]);
 });

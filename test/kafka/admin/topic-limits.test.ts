@@ -4,7 +4,7 @@ import { createTopicLimits } from '../../../src/kafka/admin/topic-limits.ts';
 import type { KafkaClient } from '../../../src/kafka/connect/kafkajs-client.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 
-const denied = Object.assign(new Error('Topic authorization failed'), { type: 'TOPIC_AUTHORIZATION_FAILED' });
+const answered = (type: string) => Object.assign(new Error('the brokers say no'), { type });
 
 it('what was known of a topic is forgotten when the right to ask for it is gone, and kept while the brokers do not answer', async () => {
   let answer: string | Error = '20000';
@@ -27,6 +27,7 @@ it('what was known of a topic is forgotten when the right to ask for it is gone,
   };
   expect(await limit('20000')).toBe(20_000);
   expect(await limit(new Error('no broker answers'))).toBe(20_000);
-  expect(await limit(denied)).toBe(MAX_MESSAGE_BYTES);
+  expect(await limit(answered('UNKNOWN_TOPIC_OR_PARTITION'))).toBe(20_000);
+  expect(await limit(answered('TOPIC_AUTHORIZATION_FAILED'))).toBe(MAX_MESSAGE_BYTES);
   expect(await limit('30000')).toBe(30_000);
 });

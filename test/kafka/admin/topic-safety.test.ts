@@ -1,5 +1,6 @@
+import type kafkajs from 'kafkajs';
 import { describe, expect, it } from 'vitest';
-import { assessSafety, type SafetyReading } from '../../../src/kafka/admin/topic-safety.ts';
+import { assessSafety, readSafety, type SafetyReading } from '../../../src/kafka/admin/topic-safety.ts';
 
 const SAFE: SafetyReading = {
   replicas: 3,
@@ -137,3 +138,26 @@ describe('a topic', () => {
     expect(assess({ ...unknown, replicas: 1 }).faults).toHaveLength(1);
   });
 });
+
+it.each([
+  ['compact', '604800000', '1000', false],
+  ['compact,delete', '-1', '-1', false],
+  ['compact,delete', '604800000', '-1', true],
+  ['compact,delete', '-1', '1000', true],
+  ['delete', '604800000', '-1', true],
+])(
+  'records of a topic with %s, retention.ms %s and retention.bytes %s expire: %s',
+  async (policy, ms, bytes, expires) => {
+    const config = { 'cleanup.policy': policy, 'retention.ms': ms, 'retention.bytes': bytes };
+    const configEntries = Object.entries(config).map(([configName, configValue]) => ({
+      configName,
+      configValue,
+    }));
+    const admin = {
+      describeConfigs: async () => ({ resources: [{ resourceName: 't', configEntries }] }),
+      fetchTopicMetadata: async () => ({ topics: [{ name: 't', partitions: [{ replicas: [1] }] }] }),
+    };
+    const readings = await readSafety(admin as unknown as kafkajs.Admin, ['t']);
+    expect(readings.get('t')).toMatchObject({ expires });
+  },
+);

@@ -161,6 +161,61 @@ it('a follower that begins at the end waits for partitions that were made just n
   expect(seen).toEqual(['b']);
 });
 
+it.each([
+  ['brokers that say no for seconds', new Error('Listing offsets failed.'), 6],
+  ['a user who may not read', new HooklineError('KAFKA_REFUSED', 't: this user may not read it'), 1],
+])(
+  'a follower that begins at the end does not wait for %s, and leaves nothing open',
+  async (_, failure, times) => {
+    const topic = new ScriptedTopic([1]);
+    let asked = 0;
+    const openTopic = () => ({
+      ...topic.open(),
+      async offsets() {
+        asked++;
+        throw failure;
+      },
+    });
+    const clock = { ...systemClock, sleep: () => systemClock.sleep(1) };
+    await expect(follow(topic, { openTopic, clock, from: 'now' })).rejects.toBe(failure);
+    expect([asked, topic.isClosed]).toEqual([times, true]);
+  },
+);
+
+it('a follower that begins at the end waits for no answer when nobody waits for it any more', async () => {
+  const topic = new ScriptedTopic([1]);
+  const opening = new AbortController();
+  const asked = Promise.withResolvers<void>();
+  const openTopic = () => ({
+    ...topic.open(),
+    offsets() {
+      asked.resolve();
+      return new Promise<never>(() => {});
+    },
+  });
+  const following = follow(topic, { openTopic, opening: opening.signal, from: 'now' });
+  await asked.promise;
+  opening.abort(new Error('interrupted'));
+  await expect(following).rejects.toThrow('interrupted');
+  expect(topic.isClosed).toBe(true);
+});
+
+it('who asks how far the topic goes while a leader moves is not told of it', async () => {
+  const topic = new ScriptedTopic([1]);
+  topic.append(0, 'a');
+  let failures = 2;
+  const openTopic = () => ({
+    ...topic.open(),
+    async offsets(at: Parameters<ReturnType<typeof topic.open>['offsets']>[0]) {
+      if (failures-- > 0) throw new Error('Listing offsets failed.');
+      return topic.open().offsets(at);
+    },
+  });
+  const { follower, broken } = await follow(topic, { openTopic });
+  await follower.caughtUp(soon());
+  expect([failures, broken]).toEqual([-1, []]);
+});
+
 it('who cannot ask how far the topic goes waits, and it is told once for all that wait, also where the reading goes on', async () => {
   const topic = new ScriptedTopic([1]);
   topic.append(0, 'a');
