@@ -9,7 +9,7 @@ import { newId } from '../crypto/ids.ts';
 import { observeOpenCount } from '../dead-letters/observe-open-count.ts';
 import { watchLag } from '../kafka/admin/consumer-lag.ts';
 import { foreignMember } from '../kafka/admin/group-members.ts';
-import { unreadGaps } from '../kafka/admin/unread-gaps.ts';
+import { tellUnreadGaps } from '../kafka/admin/unread-gaps.ts';
 import { awaitTopics } from '../kafka/admin/watch-safety.ts';
 import { readInGroup } from '../kafka/consume/group-reader.ts';
 import { observePublishing, openKafka } from '../kafka/open-kafka.ts';
@@ -66,7 +66,6 @@ async function start(components: Components): Promise<void> {
   await awaitTopics({ kafka, written: ownTopics, others: topics, compacted, ...config.durability }, context);
 
   const group = { kafka, openTopic, groupId, topics, sessionTimeoutMs, clock };
-  const gapsTold = unreadGaps(group, components.stopping).then(observe.unreadGaps, observe.unknownGaps);
   const publishing = { clock, backlogBytes: BACKLOG_BYTES, observer: observePublishing({ logger, metrics }) };
   const publisher = add('publisher', new Publisher({ openSession, ...publishing }));
   await gate.pass('the brokers', () => publisher.open(ownTopics));
@@ -83,7 +82,7 @@ async function start(components: Components): Promise<void> {
   const opened = { schemas, ids, registry, publisher, state, call, openDeadLetters };
   const dirSecrets = secretsIn(config.subscriptions.secretsDir);
   const control = add('control', openControl({ ...opened, config, sealingKeys, dirSecrets, observe, clock }));
-  await gapsTold;
+  await tellUnreadGaps(group, observe, context);
   const reading = { ...group, ...control, ...observe.reader, onFatal: fail };
   const commands = add('commands', await gate.pass('the commands', () => readInGroup(reading)));
   probes.readyWhen('commands', () => commands.trouble());

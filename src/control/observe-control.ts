@@ -86,10 +86,7 @@ export function observeControl({ logger, metrics, clock }: Observed) {
       }
     },
     /** What is not asked before the group is joined is not known afterwards. */
-    unknownGaps({ name, message }: Error) {
-      // The process stops.
-      if (name !== 'AbortError') logger.warn({ why: message }, GAPS_UNKNOWN);
-    },
+    unknownGaps: ({ message }: Error) => logger.warn({ why: message }, GAPS_UNKNOWN),
     overlap: (topics: string) =>
       logger.warn(
         `COMMAND_TOPICS: ${topics} share refs, and the first creator owns: make the patterns distinct`,

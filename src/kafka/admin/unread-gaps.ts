@@ -1,7 +1,8 @@
 import type kafkajs from 'kafkajs';
+import type { ProcessContext } from '../../runtime/process-shell.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
-import { isGroupNotReady } from '../consume/group-errors.ts';
+import { explainGroupError, isGroupNotReady } from '../consume/group-errors.ts';
 import { withAdmin } from './describe-topics.ts';
 
 type Where = { readonly topic: string; readonly partition: number };
@@ -20,19 +21,42 @@ export type UnreadGap = Where & (Deleted | Unknown | EndLost);
 
 type Group = { readonly kafka: KafkaClient; readonly groupId: string; readonly topics: readonly string[] };
 
-/** Brokers that have just started have no coordinator yet, and coordinators move: 0.1, 0.2, 0.4, 0.8, 1 s, each shortened a bit. */
+type Observer = {
+  unreadGaps(gaps: readonly UnreadGap[]): void;
+  /** They cannot be asked for. */
+  unknownGaps(error: Error): void;
+};
+
+/** Coordinators move, and of a group without members it may take a moment to find it: 0.1, 0.2, 0.4, 0.8, 1 s, each shortened a bit. */
 const ASK_AGAIN: Backoff = { firstMs: 100, factor: 2, maxMs: 1_000 };
 const ASKED = 6;
+
+/**
+ * Tells of them. Where no broker keeps the group it waits for one, and readiness says so: nobody could join the group either, and behind
+ * that it is too late to ask.
+ */
+export async function tellUnreadGaps(
+  group: Group,
+  observer: Observer,
+  { gate, components }: Pick<ProcessContext, 'gate' | 'components'>,
+): Promise<void> {
+  const { stopping } = components;
+  const unknown = (error: Error) => {
+    if (stopping.aborted || isGroupNotReady(error)) throw error;
+    observer.unknownGaps(error);
+  };
+  const tell = () => unreadGaps(group, stopping).then(observer.unreadGaps, unknown);
+  await gate.pass('the commands', tell);
+}
 
 /**
  * What a group has not read and never will: records that were deleted meanwhile, as by retention while none of its processes ran. Its
  * consumers begin with what is there, and say nothing. To be asked before they join: they commit where they begin.
  */
-export function unreadGaps({ kafka, groupId, topics }: Group, signal: AbortSignal): Promise<UnreadGap[]> {
+export async function unreadGaps(group: Group, signal: AbortSignal): Promise<UnreadGap[]> {
+  const { kafka, groupId, topics } = group;
   let asked = 0;
-  const mayPass = (error: unknown) =>
-    isGroupNotReady(error) || (error as { retriable?: boolean }).retriable === true;
-  const again = (error: unknown) => mayPass(error) && ++asked < ASKED;
+  const again = (error: unknown) => (error as { retriable?: boolean }).retriable === true && ++asked < ASKED;
   const ask = async (admin: kafkajs.Admin) => {
     const committed = await admin.fetchOffsets({ groupId, topics: [...topics] });
     const gaps: UnreadGap[] = [];
@@ -47,7 +71,11 @@ export function unreadGaps({ kafka, groupId, topics }: Group, signal: AbortSigna
     }
     return gaps;
   };
-  return withAdmin(kafka, (admin) => retry(() => ask(admin), { backoff: ASK_AGAIN, signal, again }));
+  try {
+    return await withAdmin(kafka, (admin) => retry(() => ask(admin), { backoff: ASK_AGAIN, signal, again }));
+  } catch (error) {
+    throw explainGroupError(error, group);
+  }
 }
 
 /** @param next what the group would read next; below 0 where nothing is committed */
