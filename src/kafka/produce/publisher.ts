@@ -113,8 +113,9 @@ export class Publisher {
         },
         reject: (error) => {
           settle();
-          if (hasCode(error, 'PUBLISH_DEADLINE')) this.#health.noteDelay(record.topic);
-          reject(error);
+          if (!hasCode(error, 'PUBLISH_DEADLINE')) return reject(error);
+          this.#health.noteDelay(record.topic);
+          reject(new HooklineError(error.code, error.detail, { topic: record.topic }));
         },
       };
       this.#queuesOf(record.topic).push(pending);
@@ -158,11 +159,10 @@ export class Publisher {
     return this.#health.trouble();
   }
 
-  /** A missed deadline with why the brokers do not confirm records; any other error as it is. */
+  /** A missed deadline with why the brokers do not confirm records of its topic; any other error as it is. */
   explain(error: unknown): unknown {
-    const trouble = this.trouble();
-    if (trouble === null || !hasCode(error, 'PUBLISH_DEADLINE')) return error;
-    return new HooklineError('PUBLISH_DEADLINE', trouble, { cause: error });
+    const trouble = hasCode(error, 'PUBLISH_DEADLINE') ? this.#health.trouble(error.topic) : null;
+    return trouble === null ? error : new HooklineError('PUBLISH_DEADLINE', trouble, { cause: error });
   }
 
   /** Rejects what still waits and destroys every connection. For an orderly end, publish nothing more and wait before. */

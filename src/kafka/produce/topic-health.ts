@@ -33,9 +33,10 @@ export class TopicHealth {
     return this.#troubles.has(topic);
   }
 
-  /** The first topic in trouble and why, or null. */
-  trouble(): string | null {
-    for (const [topic, why] of this.#troubles) return `${topic}: ${why}`;
+  /** The first topic in trouble, or this one, and why; or null. */
+  trouble(of?: string): string | null {
+    for (const [topic, why] of this.#troubles)
+      if (of === undefined || of === topic) return `${topic}: ${why}`;
     return null;
   }
 

@@ -344,6 +344,22 @@ describe('a publisher', () => {
     expect(publisher.trouble()).toBeNull();
   });
 
+  it('explains a missed deadline by what is known of its topic, not of another one', async () => {
+    cluster.fateOf = () => 'swallow';
+    const waiting = publisher.publish({ ...outgoing('k', 'v'), topic: 'other' }, 60_000);
+    await vi.advanceTimersByTimeAsync(5_200);
+    expect(publisher.trouble()).toContain('other: no answer');
+    const late = await refused(publisher.publish(outgoing('k', 'v'), 1_000));
+    expect(publisher.explain(late)).toMatchObject({
+      code: 'PUBLISH_DEADLINE',
+      detail: 't: no confirmation within the deadline',
+    });
+    const stopped = refused(waiting);
+    await publisher.stop();
+    const closed = await stopped;
+    expect([closed.code, publisher.explain(closed)]).toEqual(['PUBLISHER_CLOSED', closed]);
+  });
+
   it('sends large batches again a minute after its topic took none', async () => {
     let most = 3;
     cluster.fateOf = ({ values }) => (values.length > most ? failing('split') : undefined);
