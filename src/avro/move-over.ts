@@ -5,8 +5,8 @@ import { HooklineError, hasCode } from '../core/errors.ts';
 export type SubjectVersions = {
   /** Versions that the schema is not compatible with, by the subject's own rule. */
   incompatible(): Promise<readonly number[]>;
-  /** Whether one of the subject's versions is exactly this schema. */
-  isRegistered(): Promise<boolean>;
+  /** The subject's version that is exactly this schema; null where there is none. */
+  ownVersion(): Promise<number | null>;
   setCompatibility(level: 'FULL_TRANSITIVE' | 'NONE'): Promise<unknown>;
   register(): Promise<unknown>;
   /** Soft-deletes a version. Resolves where it is deleted already. */
@@ -60,11 +60,14 @@ async function tryOnce(
   let failure: unknown;
   try {
     // Once it is there, nobody else has to do without the rule.
-    if (!(await versions.isRegistered())) {
+    const own = await versions.ownVersion();
+    if (own === null) {
       await versions.setCompatibility('NONE');
       await versions.register();
     }
-    if (removed) await removeAll(versions, incompatible, removed);
+    // Asked about one version, Karapace and Apicurio's API v6 judge all of them: the schema's own is then called incompatible.
+    const others = incompatible.filter((version) => version !== own);
+    if (removed) await removeAll(versions, others, removed);
   } catch (error) {
     failure = error;
   }

@@ -89,10 +89,11 @@ export function createRegistry(options: RegistryOptions): Registry {
     return versions.length === 0 ? null : incompatible;
   };
   const avro = (schema: string) => ({ type: SchemaType.AVRO as const, schema });
-  const isRegistered = (subject: string, schema: string) =>
-    registry.getRegistryIdBySchema(subject, avro(schema)).then(
-      () => true,
-      (error) => !hasCode(classify(error, options), 'SCHEMA_NOT_REGISTERED') && Promise.reject(error),
+  const versionOf = (subject: string, schema: string): Promise<number | null> =>
+    Subject.registered({ subject, body: { schema } }).then(
+      (response: ApiResponse) => response.data<{ version: number }>().version,
+      (error: RegistryFailure) =>
+        hasCode(classify(error, options), 'SCHEMA_NOT_REGISTERED') ? null : Promise.reject(error),
     );
   return {
     idOf: (subject, schema) =>
@@ -118,7 +119,7 @@ export function createRegistry(options: RegistryOptions): Registry {
           subject,
           {
             incompatible: async () => (await incompatibleVersions(subject, schema)) ?? [],
-            isRegistered: () => isRegistered(subject, schema),
+            ownVersion: () => versionOf(subject, schema),
             setCompatibility: (compatibility) => Subject.updateConfig({ subject, body: { compatibility } }),
             register: () => Subject.register({ subject, body: { schema } }),
             remove: (version) => call('DELETE', `${pathOf(subject)}/${version}`).catch(orIfGone(null)),

@@ -20,7 +20,7 @@ function subject(
   };
   const ports: SubjectVersions = {
     incompatible: async () => [...versions].filter((version) => version !== 9),
-    isRegistered: async () => versions.has(9),
+    ownVersion: async () => (versions.has(9) ? 9 : null),
     setCompatibility: (to) =>
       call(to, () => {
         level = to;
@@ -102,6 +102,15 @@ describe('a subject', () => {
     expect(await moveOver('s', ports)).toEqual([1, 2]);
     expect(calls).toEqual(['FULL_TRANSITIVE', 'remove 1', 'remove 2', 'FULL_TRANSITIVE']);
     expect(state()).toEqual({ level: 'FULL_TRANSITIVE', versions: [9] });
+  });
+
+  it('keeps the schema itself where the registry judges all versions, whichever one it is asked about', async () => {
+    const { ports, state } = subject([1, 2, 9]);
+    const incompatible = async () => (state().versions.length > 1 ? state().versions : []);
+    expect(await moveOver('s', { ...ports, incompatible })).toEqual([1, 2]);
+    expect(state()).toEqual({ level: 'FULL_TRANSITIVE', versions: [9] });
+    expect(await moveOver('s', { ...ports, incompatible })).toEqual([]);
+    expect(state().versions).toEqual([9]);
   });
 
   it('that refuses without end is given up', async () => {
