@@ -39,8 +39,9 @@ export async function moveOver(
       return [...removed];
     } catch (error) {
       // Without a rule nothing is incompatible: somebody else has set it back in between.
-      const isOvertaken = hasCode(versions.explain(error), 'SCHEMA_INCOMPATIBLE');
-      if (!isOvertaken || tries === MAX_TRIES) throw error;
+      const explained = versions.explain(error);
+      if (!hasCode(explained, 'SCHEMA_INCOMPATIBLE')) throw error;
+      if (tries === MAX_TRIES) throw refusedWithoutRule(subject, explained);
       await sleep(Math.random() * tries * MAX_PAUSE_MS);
     }
   }
@@ -91,6 +92,12 @@ async function removeAll(
     await remove(version);
     removed.add(version);
   }
+}
+
+/** Apicurio Registry 3.0 and before it take NONE as no rule of the subject: that of the registry is then in force. */
+function refusedWithoutRule(subject: string, { code, detail, cause }: HooklineError): HooklineError {
+  const remedy = `the registry may have a rule for all subjects, which holds although that of ${subject} was NONE: set it to NONE (PUT /config), run hookline schemas push --major again, and set it back`;
+  return new HooklineError(code, detail, { cause, remedy });
 }
 
 function left({ code, detail, remedy, cause }: HooklineError, how: string): HooklineError {

@@ -113,10 +113,16 @@ describe('a subject', () => {
     expect(state().versions).toEqual([9]);
   });
 
-  it('that refuses without end is given up', async () => {
+  it('that refuses without end is given up, and the error says whose rule it may be', async () => {
     const refused = new HooklineError('SCHEMA_INCOMPATIBLE', 'field a');
     const { ports, calls } = subject([1], (call) => (call === 'register' ? refused : undefined));
-    await expect(moveOver('s', ports)).rejects.toBe(refused);
+    await expect(moveOver('s', ports)).rejects.toMatchObject({
+      code: 'SCHEMA_INCOMPATIBLE',
+      detail: 'field a',
+      remedy: expect.stringContaining(
+        'which holds although that of s was NONE: set it to NONE (PUT /config)',
+      ),
+    });
     expect(calls.filter((call) => call === 'register')).toHaveLength(8);
   });
 });
