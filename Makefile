@@ -43,6 +43,9 @@ test-readers: setup ## Other people's readers of the events, every topic and sch
 test-move: setup ## Moves a whole installation to another Kafka cluster with MirrorMaker, by docs/another-cluster.md; and loses a cluster (JDK, Maven, kcat; 5 min)
 	@npm run -s test-move -- $(ARGS)
 
+test-clusters: setup ## The main flows on Kafka HOOKLINE_STACK_KAFKA and registry HOOKLINE_STACK_REGISTRY; an upgrade of three brokers meanwhile (JDK, Maven; 6 min)
+	@npm run -s test-clusters -- $(ARGS)
+
 test-deploy: setup ## Tests the chart with Helm and kubectl-validate, the alerts with promtool; builds them with Go if they are not on the PATH
 	@npm run -s test-deploy -- $(ARGS)
 

@@ -49,6 +49,40 @@ const READERS = 'test/readers/*.readers.test.ts';
 /** From one Kafka cluster to another with MirrorMaker, by docs/another-cluster.md: `make test-move`. */
 const MOVE = 'test/move/*.move.test.ts';
 
+/** The main flows on other versions of Kafka and of the registry, and brokers that are upgraded: `make test-clusters`. */
+const CLUSTERS = 'test/clusters/*.clusters.test.ts';
+const ON_OTHER_CLUSTERS = [
+  CLUSTERS,
+  'test/kafka/**/*.stack.test.ts',
+  'test/avro/*.stack.test.ts',
+  'test/cli/**/*.stack.test.ts',
+  ...[
+    'a-command-survives-faults-of-the-provider',
+    'a-command-that-is-not-executed-says-why',
+    'a-group-with-another-installation-is-told',
+    'a-late-write-of-the-state-does-not-count',
+    'a-probe-verifies-the-whole-way',
+    'a-result-that-is-too-large-is-shortened',
+    'a-secured-connection-to-the-brokers-works-or-says-why',
+    'a-state-topic-that-is-created-anew-loses-no-subscription',
+    'a-subscription-is-created-by-a-command',
+    'an-event-in-kafka-is-what-was-delivered',
+    'an-outage-of-kafka-without-a-spool-is-answered-503',
+    'commands-that-are-deleted-unread-are-told',
+    'dead-lettered-commands-are-redriven-on-request',
+    'dead-letters-are-redriven',
+    'inspect-shows-where-a-command-and-an-event-are',
+    'large-bodies-are-stored-exact-to-the-byte',
+    'retention-counts-from-the-clocks-of-the-brokers',
+    'schemas-move-over-to-1-0-once',
+    'the-acknowledgement-contract-holds',
+    'the-cli-sets-up-and-checks-an-installation',
+    'the-console-tells-and-resolves-what-happened',
+    'the-spool-bridges-an-outage-of-kafka',
+    'topics-that-can-lose-records-are-refused',
+  ].map((flow) => `test/flows/${flow}.test.ts`),
+];
+
 /** The console's pages in Chromium, on a real Kafka: `make test-console`. */
 const BROWSER = 'test/browser/*.browser.test.ts';
 
@@ -107,6 +141,7 @@ export default defineConfig({
             READERS,
             RELEASE,
             MOVE,
+            CLUSTERS,
             BROWSER,
           ],
           deps,
@@ -286,6 +321,19 @@ export default defineConfig({
           testTimeout: 120_000,
           // The first run fetches MirrorMaker.
           hookTimeout: 20 * 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'clusters',
+          include: ON_OTHER_CLUSTERS,
+          globalSetup: ['test/support/global-stack.ts'],
+          deps,
+          isolate: false,
+          setupFiles: ['test/support/own-environment.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 600_000,
+          maxWorkers: WORKERS,
         },
       },
       {

@@ -67,7 +67,7 @@ function mayImport(from: SourceFile, to: string): boolean {
 
 /** Folders of tests that belong to no source file: they test several processes, documents or the tests' own parts. */
 const NOT_UNIT =
-  /^test\/(bench|browser|contracts|demo|deploy|docs|faults|flows|hostile|kubernetes|move|readers|simulation|stack|support)\//;
+  /^test\/(bench|browser|clusters|contracts|demo|deploy|docs|faults|flows|hostile|kubernetes|move|readers|simulation|stack|support)\//;
 /** About the repository as a whole. */
 const OF_THE_HOUSE = ['test/imports.test.ts', 'test/node-version.test.ts'];
 

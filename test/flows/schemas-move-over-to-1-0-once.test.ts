@@ -42,13 +42,15 @@ function oldRecord(entityId: string): Buffer {
 const OLD_TOPICS = ['payment-status', 'accounts-entries', 'collection-status', 'unclassified'];
 
 /** The tool cannot read the old files any more: they are registered as Hookline 0.1.0 did. Gives their ids. */
+/** As 0.x sent it: to Apicurio Registry 3.0, a schema with other blanks is another one. */
+const oldSchema = (topic: string): string =>
+  JSON.stringify(JSON.parse(readFileSync(join(OLD_SCHEMAS, `events/${topic}.avsc`), 'utf8')));
+
 async function registerOld(into: Fixture): Promise<Record<string, number>> {
   const ids: Record<string, number> = {};
   for (const topic of OLD_TOPICS) {
     const subject = `${into.topic(topic)}-value`;
-    const schema = JSON.stringify(
-      JSON.parse(readFileSync(join(OLD_SCHEMAS, `events/${topic}.avsc`), 'utf8')),
-    );
+    const schema = oldSchema(topic);
     await registry('PUT', `/config/${subject}`, { compatibility: 'FULL_TRANSITIVE' });
     const { id } = (await registry('POST', `/subjects/${subject}/versions`, { schema })) as { id: number };
     ids[topic] = id;
@@ -104,7 +106,7 @@ describe('subjects of 0.x', () => {
     const kept = await cliJson<Row[]>(fixture.env, 'schemas', 'push', '--major', '--keep-old');
     expect(of(kept, 'payment-status').state).toBe('registered');
     const subject = `${fixture.topic('payment-status')}-value`;
-    const old = readFileSync(join(OLD_SCHEMAS, 'events/payment-status.avsc'), 'utf8');
+    const old = oldSchema('payment-status');
     // What an ingress of 0.x asks for at its start.
     expect(await registry('POST', `/subjects/${subject}`, { schema: old })).toMatchObject({ version: 1 });
     expect(await registry('GET', `/config/${subject}`)).toMatchObject({
@@ -167,7 +169,13 @@ describe('subjects of 0.x', () => {
     for (const { exitCode, notes, out } of pushes) expect([exitCode, notes], out).toEqual([0, '']);
     for (const topic of OLD_TOPICS) {
       const subject = `${other.topic(topic)}-value`;
-      expect(await registry('GET', `/subjects/${subject}/versions`), topic).toHaveLength(1);
+      const versions = (await registry('GET', `/subjects/${subject}/versions`)) as number[];
+      const ids = versions.map(async (version) => {
+        const { id } = (await registry('GET', `/subjects/${subject}/versions/${version}`)) as { id: number };
+        return id;
+      });
+      // Not one version: Apicurio Registry 2.6 takes the same schema twice at once, under one id.
+      expect(new Set(await Promise.all(ids)).size, topic).toBe(1);
       expect(await registry('GET', `/config/${subject}`)).toMatchObject({
         compatibilityLevel: 'FULL_TRANSITIVE',
       });

@@ -28,6 +28,15 @@ describe('finding the ways', () => {
     expect(findings).toMatchObject({ wanted: 'jvm', environment: { open: false } });
   });
 
+  it('takes JVM programs where versions are named, whatever else would do', async () => {
+    const env = { KAFKA_BROKERS: 'k:9092', HOOKLINE_STACK_KAFKA: '3.9.1', PATH: '' };
+    expect((await findWays({ env }, PARTS)).findings).toMatchObject({
+      wanted: 'jvm',
+      environment: { open: false },
+    });
+    await expect(findWays({ env: { ...env, HOOKLINE_STACK: 'docker' } }, PARTS)).rejects.toThrow('unset it');
+  });
+
   it('says that Maven is missing where it and the downloads are', async () => {
     const { findings } = await findWays({ env: { PATH: '' }, way: 'jvm' }, PARTS);
     expect(findings.jvm).toMatchObject({

@@ -45,12 +45,14 @@ async function startOnce(input: JvmInput, plan: typeof planPorts): Promise<Stack
   const failed = new AbortController();
   const signal = AbortSignal.any([input.signal, failed.signal]);
   const jvmArgs = input.shortLived ? FIRST_COMPILER : [];
+  // To Apicurio 3.0 and older ones, NONE at a subject is the rule for all subjects: nothing could be moved over.
+  const isStrict = !env.HOOKLINE_STACK_REGISTRY;
   const common = { supervisor, java, runDir, ports, signal, loopback: input.loopback };
   onProgress(`starting as JVM programs, on Java ${jdk.major}`);
   try {
     const [kafka, registry] = await Promise.all([
       startKafkaCluster({ ...common, ...input.kafka, jars: parts.kafka, classArchive, jvmArgs }),
-      input.withRegistry ? startRegistry({ ...common, folder: parts.registry }) : null,
+      input.withRegistry ? startRegistry({ ...common, folder: parts.registry, isStrict }) : null,
     ]);
     const programs = [supervisor, ...kafka.nodes, ...(registry ? [registry] : [])];
     return stackOf({

@@ -21,8 +21,8 @@ export type KafkaNode = {
   isRunning(): boolean;
   /** Sends the signal, and waits until the process has ended, or is frozen by a SIGSTOP. A SIGCONT isn't waited for. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** Starts it where it doesn't run. It answers later: see `waitReady`. */
-  start(): Promise<void>;
+  /** Starts it where it doesn't run, from now on with these jars of Kafka if any are given. It answers later: see `waitReady`. */
+  start(jars?: string): Promise<void>;
 };
 
 export type OwnedNode = KafkaNode & {
@@ -68,6 +68,7 @@ export function createKafkaNode({
   const propertiesFile = join(folder, 'server.properties');
   const archiveArgs = input.classArchive ? [`-XX:SharedArchiveFile=${input.classArchive}`] : [];
   let jvm: Supervised | undefined;
+  let classes = { classpath, archiveArgs };
   const isRunning = () => jvm !== undefined && jvm.exited() === null;
 
   return {
@@ -91,14 +92,16 @@ export function createKafkaNode({
       if (exited()?.code === 0) return void (kept && keepFormatted(data, kept));
       throw new StackError(`${name} can't be formatted:\n${lastLines(readLog(formatLog))}`);
     },
-    async start() {
+    async start(jars) {
       if (isRunning()) return;
+      // The archive is of the classes that it had.
+      if (jars !== undefined) classes = { classpath: join(jars, '*'), archiveArgs: [] };
       const args = [
         // Native libraries are unpacked there: beside the data, they go with the run.
         `-Djava.io.tmpdir=${folder}`,
-        ...archiveArgs,
+        ...classes.archiveArgs,
         ...(input.jvmArgs ?? []),
-        ...serverArgs(classpath, propertiesFile, input.heapMb),
+        ...serverArgs(classes.classpath, propertiesFile, input.heapMb),
       ];
       jvm = await supervisor.run({ command: java, args, logFile });
     },

@@ -18,6 +18,8 @@ export type RegistryInput = {
   runDir: string;
   ports: Ports;
   loopback?: string | undefined;
+  /** Whether it has a rule for all subjects. */
+  isStrict: boolean;
   signal: AbortSignal;
 };
 
@@ -55,7 +57,7 @@ export async function startRegistry(input: RegistryInput): Promise<{ url: string
       throw withLogTail(error, 'the registry', readLog(logFile));
     },
   );
-  await enforceCompatibility(url);
+  if (input.isStrict) await enforceCompatibility(url);
   return { url, pid: registry.pid };
 }
 

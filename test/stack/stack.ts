@@ -4,7 +4,7 @@ export type Env = Readonly<Record<string, string | undefined>>;
 export type Way = 'environment' | 'docker' | 'jvm';
 
 export type StackOptions = {
-  /** Where KAFKA_BROKERS, SCHEMA_REGISTRY_URL, HOOKLINE_STACK, JAVA_HOME and PATH are read. */
+  /** Where KAFKA_BROKERS, SCHEMA_REGISTRY_URL, HOOKLINE_STACK, the versions, JAVA_HOME and PATH are read. */
   env: Env;
   nodes?: 1 | 3;
   /** The first node's port, the others follow by one. A free one unless given; so is the registry's. */

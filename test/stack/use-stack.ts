@@ -1,3 +1,4 @@
+import { namesVersions } from './kafka-parts.ts';
 import { findRunning } from './running-state.ts';
 import { type Stack, type StackOptions, stackOf } from './stack.ts';
 import { LOCAL_DIR, startStack } from './start-stack.ts';
@@ -8,7 +9,7 @@ import { LOCAL_DIR, startStack } from './start-stack.ts';
  */
 export async function useStack(options: StackOptions): Promise<Stack> {
   const { env, dir = LOCAL_DIR } = options;
-  const other = env.KAFKA_BROKERS || env.HOOKLINE_STACK || options.way || options.kafka;
+  const other = env.KAFKA_BROKERS || env.HOOKLINE_STACK || namesVersions(env) || options.way || options.kafka;
   const running = other ? null : await findRunning(dir);
   if (running === null || running.brokers.length < (options.nodes ?? 1)) return startStack(options);
   options.onProgress?.(`using what make up started: ${running.brokers.join(',')}`);

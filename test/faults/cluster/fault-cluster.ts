@@ -15,6 +15,8 @@ export type ClusterOptions = {
   readonly registryUrl?: string | undefined;
   /** Brokers that start with less of the processor's work, and are slower later. */
   readonly shortLived?: boolean;
+  /** Another version of Kafka than that of the stack. */
+  readonly kafkaVersion?: string;
   readonly onProgress?: (line: string) => void;
   readonly signal?: AbortSignal;
 };
@@ -51,7 +53,15 @@ export class FaultCluster implements AsyncDisposable {
   }
 
   static async start(options: ClusterOptions): Promise<FaultCluster> {
-    const { seed, sessionTimeoutMs, registryUrl, shortLived = false, onProgress, signal } = options;
+    const {
+      seed,
+      sessionTimeoutMs,
+      registryUrl,
+      kafkaVersion,
+      shortLived = false,
+      onProgress,
+      signal,
+    } = options;
     const ports = await freePorts(NODES);
     const listening: (() => number)[] = [];
     const proxies = ports.map((port, n) => {
@@ -69,7 +79,12 @@ export class FaultCluster implements AsyncDisposable {
       }),
     };
     const stack = await startStack({
-      env: { ...process.env, KAFKA_BROKERS: undefined, SCHEMA_REGISTRY_URL: undefined },
+      env: {
+        ...process.env,
+        KAFKA_BROKERS: undefined,
+        SCHEMA_REGISTRY_URL: undefined,
+        ...(kafkaVersion && { HOOKLINE_STACK_KAFKA: kafkaVersion }),
+      },
       way: 'jvm',
       nodes: NODES,
       withRegistry: registryUrl === undefined,

@@ -58,6 +58,11 @@ async function doStep(step: Step, { cluster, topics, say, signal }: StepsRun): P
       await wait(step.seconds);
       return node.start();
     }
+    case 'upgrade': {
+      const { node } = brokerOf(brokers, step);
+      await node.kill('SIGTERM');
+      return node.start(step.jars);
+    }
     case 'freeze': {
       const { node } = brokerOf(brokers, step);
       await node.kill('SIGSTOP');

@@ -16,6 +16,8 @@ export type Step =
   | { readonly do: 'slow'; readonly latencyMs: number; readonly seconds: number }
   /** SIGKILL, and started again after so long. */
   | { readonly do: 'kill'; readonly broker: number; readonly seconds: number }
+  /** SIGTERM, and started with the jars of another Kafka. */
+  | { readonly do: 'upgrade'; readonly broker: number; readonly jars: string }
   /** SIGSTOP, and SIGCONT after so long. */
   | { readonly do: 'freeze'; readonly broker: number; readonly seconds: number }
   /** SIGKILL of all, all started again after so long: nothing can be stored in Kafka meanwhile. */
@@ -42,6 +44,8 @@ export function describeStep(step: Step): string {
       return `${step.latencyMs} ms each way for ${step.seconds} s`;
     case 'kill':
       return `kill broker ${step.broker + 1} for ${step.seconds} s`;
+    case 'upgrade':
+      return `upgrade broker ${step.broker + 1} to ${step.jars}`;
     case 'freeze':
       return `freeze broker ${step.broker + 1} for ${step.seconds} s`;
     case 'all-down':
