@@ -75,7 +75,7 @@ describe('while Kafka is unavailable, and nothing else to store in', () => {
       expect(await readiness(admin)).toMatchObject({
         status: 503,
         // Of each topic it looks at the leaders from time to time: with a broker that is gone, another one may be first.
-        reasons: { kafka: expect.stringMatching(/payment-status|the brokers cannot be reached/) },
+        reasons: { kafka: expect.stringMatching(/payment-status|dead-letter|the brokers cannot be reached/) },
       });
       expect((await fetch(`${admin}/livez`)).status).toBe(200);
       await restart();
