@@ -331,7 +331,7 @@ export default defineConfig({
           deps,
           isolate: false,
           setupFiles: ['test/support/own-environment.ts'],
-          testTimeout: 300_000,
+          testTimeout: 600_000,
           hookTimeout: 600_000,
           maxWorkers: WORKERS,
         },

@@ -22,10 +22,13 @@ beforeAll(async () => {
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 it('while brokers are upgraded one by one, nothing acknowledged is lost and each command has one result', async () => {
-  const { proxied, registryUrl } = cluster;
-  await using the = await ControlFixture.make({ brokers: [...proxied], registryUrl });
+  const { direct, registryUrl } = cluster;
+  // Past the proxies: the tests' own client waits for a broker behind a proxy that closes its connections, and asks no other.
+  await using the = await ControlFixture.make({ brokers: [...direct], registryUrl });
   const upgraded = new AbortController();
   const results = commandUntil(the, upgraded.signal);
+  // A failure is told where they are awaited.
+  results.catch(() => {});
   const { verdict, recoveredAfterMs } = await runShort(
     cluster,
     [0, 1, 2].flatMap((broker) => [
@@ -34,7 +37,7 @@ it('while brokers are upgraded one by one, nothing acknowledged is lost and each
       { do: 'whole' },
     ]),
   );
-  expect(await updateFeatures(cluster.direct[0] ?? '')).toHaveProperty(['metadata.version']);
+  expect(await updateFeatures(direct[0] ?? '')).toHaveProperty(['metadata.version']);
   expect(
     await the.run({ type: 'subscription.create', ref: 'after', events: ['payment-status'] }),
   ).toMatchObject({
