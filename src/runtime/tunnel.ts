@@ -31,9 +31,12 @@ export async function openTunnel(
   const fault = (finding: string, remedy: string, cause?: unknown) =>
     new ProxyFault({ finding: `the proxy ${origin} of HTTPS_PROXY ${finding}`, remedy }, cause);
   const send = protocol === 'https:' ? httpsRequest : httpRequest;
+  const proxyHost = hostname.replace(/^\[(.*)\]$/, '$1');
   const request = send({
     method: 'CONNECT',
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    host: proxyHost,
+    // Else Node takes the name in the header Host, which is not the proxy's, for that of its certificate.
+    servername: isIP(proxyHost) > 0 ? '' : proxyHost,
     port: proxyPort || (protocol === 'https:' ? 443 : 80),
     path: authority,
     agent: false,

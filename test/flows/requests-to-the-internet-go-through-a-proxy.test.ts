@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { clientOf } from '../sandbox/support/open-sandbox.ts';
@@ -137,9 +138,15 @@ describe('behind a proxy', () => {
 it('the console reaches its OpenID provider through a proxy that speaks TLS', async () => {
   await using secure = await openBehindProxy({ isTls: true });
   let issuer = '';
-  await using provider = await serve((_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ issuer, authorization_endpoint: `${issuer}/authorize` }));
+  const tokenRequests: string[] = [];
+  await using provider = await serve(async (request, response) => {
+    response.setHeader('content-type', 'application/json');
+    if (request.url === '/token') {
+      tokenRequests.push(await text(request));
+      return response.writeHead(400).end('{"error":"invalid_grant"}');
+    }
+    const endpoints = { authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` };
+    return response.end(JSON.stringify({ issuer, ...endpoints }));
   });
   issuer = await secure.publish('login', provider.url);
   const console = the.fixture.start('src/console/main.ts', {
@@ -152,7 +159,16 @@ it('the console reaches its OpenID provider through a proxy that speaks TLS', as
     NODE_EXTRA_CA_CERTS: secure.caFile,
   });
   const { port } = await console.logged('console listening');
-  const answer = await fetch(`http://127.0.0.1:${port}/login`, { redirect: 'manual' });
-  expect(answer.headers.get('location')).toMatch(/^https:\/\/login.beyond.example\/authorize\?/);
-  expect(secure.proxy.asked).toEqual(['login.beyond.example:443']);
+  const url = `http://127.0.0.1:${port}/login`;
+  const { headers } = await fetch(url, { redirect: 'manual' });
+  const to = headers.get('location') ?? '';
+  expect(to).toMatch(/^https:\/\/login.beyond.example\/authorize\?/);
+  const cookie = headers
+    .getSetCookie()
+    .map((one) => one.split(';')[0])
+    .join('; ');
+  const back = new URLSearchParams({ code: 'a-code', state: new URL(to).searchParams.get('state') ?? '' });
+  await fetch(`${url}/callback?${back}`, { headers: { cookie }, redirect: 'manual' });
+  expect(tokenRequests).toEqual([expect.stringContaining('code=a-code')]);
+  expect(new Set(secure.proxy.asked)).toEqual(new Set(['login.beyond.example:443']));
 });

@@ -7,6 +7,7 @@ import { proxySettings } from '../../src/config/proxy.ts';
 import { type BehindProxy, openBehindProxy } from '../support/connect-proxy.ts';
 import { type ScriptedS3, startScriptedS3 } from '../support/object-store/scripted-s3.ts';
 import { serve } from '../support/serve.ts';
+import { until } from '../support/until.ts';
 import { objectOf, openClient, within } from './s3-contract.ts';
 
 let s3: ScriptedS3;
@@ -36,6 +37,15 @@ it('an object is written and read through the proxy', async () => {
   expect(String(await client.read('a.json', 1_024, within()))).toBe('{}');
   expect(new Set(behind.proxy.asked)).toEqual(new Set(['s3.beyond.example:443']));
   client.close();
+});
+
+it('many requests at once are answered, and leave no connection behind', async () => {
+  const client = await open();
+  await client.replace('a.json', objectOf('{}'), within());
+  const reads = Array.from({ length: 80 }, () => client.read('a.json', 1_024, within()));
+  expect((await Promise.all(reads)).map(String)).toEqual(Array(80).fill('{}'));
+  client.close();
+  await until('every connection is closed', () => behind.proxy.open === 0);
 });
 
 it('a proxy that gives no connection is told as such, and makes the store unavailable', async () => {

@@ -12,7 +12,9 @@ import { proxySettings } from '../../src/config/proxy.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { ProxyFault } from '../../src/runtime/connection-fault.ts';
 import { createHttp, fetchThrough, type Http } from '../../src/runtime/http-client.ts';
+import { openTracing } from '../../src/runtime/tracing.ts';
 import { httpsAgent, openTunnel } from '../../src/runtime/tunnel.ts';
+import { capturedLog } from '../support/captured-log.ts';
 import { ConnectProxy } from '../support/connect-proxy.ts';
 import { type Authority, makeAuthority } from '../support/secure/certificates.ts';
 import { until } from '../support/until.ts';
@@ -248,6 +250,13 @@ describe('an agent behind a proxy', () => {
     await until('every connection is closed', () => proxy.open === 0);
   });
 
+  it('waits for an answer as long as without a proxy', async () => {
+    answer = (_request, response) => void setTimeout(() => response.end('late'), 600);
+    const agent = make(300);
+    expect(await ask(agent)).toBe('late');
+    agent.destroy();
+  });
+
   it('fails in time where the proxy is silent, and at once when it is destroyed', async () => {
     proxy.mode = 'silent';
     expect(await failure(ask(make(100)))).toBeInstanceOf(ProxyFault);
@@ -264,6 +273,14 @@ it('the standard fetch goes through the proxy', async () => {
   const error = await failure(fetchThrough(settings())(`https://${HOST}/`));
   // The authority is not among those that Node trusts, which shows that TLS is spoken with the host.
   expect(String((error.cause as Error).message)).toMatch(/unable to verify|self-signed/);
+  expect(proxy.asked).toEqual([`${HOST}:443`]);
+});
+
+it('traces go through the proxy', async () => {
+  const to = { endpoint: `https://${HOST}`, ratio: 1, serviceName: 'a', proxy: settings() };
+  const { tracer, stop } = await openTracing({ ...to, logger: capturedLog().logger });
+  tracer.start('a span', { kind: 'server', parent: undefined, attributes: {} }).end();
+  await stop();
   expect(proxy.asked).toEqual([`${HOST}:443`]);
 });
 

@@ -110,9 +110,12 @@ export type BehindProxy = AsyncDisposable & {
 export async function openBehindProxy({ isTls = false } = {}): Promise<BehindProxy> {
   const dir = mkdtempSync(join(tmpdir(), 'hookline-proxy-'));
   const authority = makeAuthority(dir, 'authority');
-  const { certFile, keyFile } = authority.issue('server', 'DNS:*.beyond.example,IP:127.0.0.1');
-  const pem = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
-  const proxy = await ConnectProxy.start(isTls ? pem : undefined);
+  const issue = (party: string, names: string) => {
+    const { certFile, keyFile } = authority.issue(party, names);
+    return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+  };
+  const pem = issue('server', 'DNS:*.beyond.example');
+  const proxy = await ConnectProxy.start(isTls ? issue('proxy', 'IP:127.0.0.1') : undefined);
   const ports: AsyncDisposable[] = [];
   return {
     proxy,
