@@ -54,7 +54,6 @@ const CLUSTERS = 'test/clusters/*.clusters.test.ts';
 const ON_OTHER_CLUSTERS = [
   CLUSTERS,
   'test/kafka/**/*.stack.test.ts',
-  'test/avro/*.stack.test.ts',
   'test/cli/**/*.stack.test.ts',
   ...[
     'a-command-survives-faults-of-the-provider',
