@@ -35,8 +35,8 @@ export async function openTunnel(
   const request = send({
     method: 'CONNECT',
     host: proxyHost,
-    // Else Node takes the name in the header Host, which is not the proxy's, for that of its certificate.
-    servername: isIP(proxyHost) > 0 ? '' : proxyHost,
+    // Of the proxy's certificate; else Node takes the name in the header host. An address is not a name (RFC 6066).
+    servername: isIP(proxyHost) === 0 ? proxyHost : '',
     port: proxyPort || (protocol === 'https:' ? 443 : 80),
     path: authority,
     agent: false,

@@ -5,7 +5,7 @@ import { type AddressInfo, type connect, createServer as createTcpServer } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { createSecureContext, type TLSSocket } from 'node:tls';
+import { createSecureContext, getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { envReader } from '../../src/config/env.ts';
 import { proxySettings } from '../../src/config/proxy.ts';
@@ -113,6 +113,35 @@ describe('the HTTP client behind a proxy', () => {
     expect(error.message).toMatch(
       /^the proxy https:\/\/127.0.0.1:\d+ of HTTPS_PROXY cannot be used \(the certificate of the proxy is from an authority that isn't trusted\): set NODE_EXTRA_CA_CERTS/,
     );
+  });
+
+  it.each([
+    ['takes a certificate of the name of a proxy with https', 'IP:127.0.0.1', /^CONNECT was answered$/],
+    [
+      'refuses a proxy with https that shows the certificate of the host behind it',
+      `DNS:${HOST}`,
+      /the certificate of the proxy is for other host names/,
+    ],
+  ])('%s', async (_, names, told) => {
+    const { certFile, keyFile } = authority.issue('proxy', names);
+    await using secure = await ConnectProxy.start({
+      cert: readFileSync(certFile),
+      key: readFileSync(keyFile),
+    });
+    secure.hosts.set(HOST, portOf(target));
+    const trusted = getCACertificates('default');
+    setDefaultCACertificates([readFileSync(authority.caFile, 'utf8')]);
+    try {
+      const to = { host: HOST, port: 443 };
+      const opened = openTunnel(settings(secure.url()).proxy!, to, AbortSignal.timeout(2_000));
+      const outcome = opened.then((socket) => {
+        socket.destroy();
+        throw new Error('CONNECT was answered');
+      });
+      expect((await failure(outcome)).message).toMatch(told);
+    } finally {
+      setDefaultCACertificates(trusted);
+    }
   });
 
   it.each([

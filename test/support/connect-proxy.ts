@@ -110,8 +110,8 @@ export type BehindProxy = AsyncDisposable & {
 export async function openBehindProxy({ isTls = false } = {}): Promise<BehindProxy> {
   const dir = mkdtempSync(join(tmpdir(), 'hookline-proxy-'));
   const authority = makeAuthority(dir, 'authority');
-  const issue = (party: string, names: string) => {
-    const { certFile, keyFile } = authority.issue(party, names);
+  const issue = (name: string, names: string): Pem => {
+    const { certFile, keyFile } = authority.issue(name, names);
     return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
   };
   const pem = issue('server', 'DNS:*.beyond.example');
