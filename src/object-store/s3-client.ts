@@ -21,6 +21,8 @@ const TUNNEL_MS = 2_800;
 const MAX_SOCKETS = 50;
 /** A connection on which nothing moves for so long is dead. */
 const SILENCE_MS = 10_000;
+/** Messages in memory are limited, not writes: one that waited for a connection of another would fail after CONNECT_MS. */
+const MAX_SOCKETS = Number.POSITIVE_INFINITY;
 
 /** A client of S3 that tries once, reads no endless answer, and sends nothing without TLS that it may not. */
 export function createClient(
@@ -28,7 +30,11 @@ export function createClient(
   { endpoint, region, allowPlaintextCredentials, proxy, noProxy }: S3Options,
   authorities: readonly Buffer[],
 ): S3Client {
-  const agent = { keepAlive: true, ...(authorities.length > 0 && { ca: [...authorities] }) };
+  const agent = {
+    keepAlive: true,
+    maxSockets: MAX_SOCKETS,
+    ...(authorities.length > 0 && { ca: [...authorities] }),
+  };
   const config: S3ClientConfig & { ignoreCache: boolean } = {
     // For the default chain: a new client reads AWS's files, not what the SDK has kept of them. See openS3.
     ignoreCache: true,

@@ -114,7 +114,7 @@ export async function openBehindProxy({ isTls = false } = {}): Promise<BehindPro
     const { certFile, keyFile } = authority.issue(name, names);
     return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
   };
-  const pem = issue('server', 'DNS:*.beyond.example');
+  const pem = issue('server', 'DNS:*.beyond.example,IP:127.0.0.1');
   const proxy = await ConnectProxy.start(isTls ? issue('proxy', 'IP:127.0.0.1') : undefined);
   const ports: AsyncDisposable[] = [];
   return {
