@@ -1,5 +1,5 @@
 import type { SpanKind } from '@opentelemetry/api';
-import type { ProxySettings } from '../config/proxy.ts';
+import { type ProxySettings, proxyTo } from '../config/proxy.ts';
 import type { Logger } from './logger.ts';
 import { httpsAgent } from './tunnel.ts';
 
@@ -70,10 +70,13 @@ export async function openTracing(deps: {
   const say = (message: string, ...more: unknown[]) =>
     deps.logger.warn({ message, more: more.map(String) }, 'tracing');
   diag.setLogger({ error: say, warn: say, info() {}, debug() {}, verbose() {} }, DiagLogLevel.WARN);
+  const { protocol, hostname: host, port } = new URL(deps.endpoint);
+  const isProxied = protocol === 'https:' && proxyTo(deps.proxy, { host, port: Number(port || 443) });
   const exporter = new OTLPTraceExporter({
     url: `${deps.endpoint}/v1/traces`,
     timeoutMillis: EXPORT.deadlineMs,
-    ...(deps.endpoint.startsWith('https:') && {
+    // Its own agent has the certificates of OTEL_EXPORTER_OTLP_CERTIFICATE and the like.
+    ...(isProxied && {
       httpAgentOptions: () =>
         httpsAgent({ keepAlive: true }, { ...deps.proxy, connectMs: EXPORT.deadlineMs }),
     }),

@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { NO_PROXIES } from '../../src/config/proxy.ts';
 import { openTracing, readTraceparent } from '../../src/runtime/tracing.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { openCollector } from '../support/collector.ts';
+import { openBehindProxy } from '../support/connect-proxy.ts';
 import { readTree } from '../support/source-tree.ts';
 import { until } from '../support/until.ts';
 
@@ -74,6 +75,20 @@ describe('tracing', () => {
     tracer.start('a step', options()).end();
     await stop();
     await until('it is logged', () => lines().some((line) => line.msg === 'tracing'));
+  });
+
+  it('trusts the authority of OTEL_EXPORTER_OTLP_CERTIFICATE where the collector is reached directly', async () => {
+    await using collector = await openCollector();
+    await using behind = await openBehindProxy();
+    await behind.publish('collector', collector.url);
+    vi.stubEnv('OTEL_EXPORTER_OTLP_CERTIFICATE', behind.caFile);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { tracer, stop } = await open(
+      `https://127.0.0.1:${behind.proxy.hosts.get('collector.beyond.example')}`,
+    );
+    tracer.start('a step', options()).end();
+    await stop();
+    expect(collector.spans).toMatchObject([{ name: 'a step' }]);
   });
 
   it('is loaded only where it is wanted: nothing in src imports its packages but types', () => {
