@@ -128,8 +128,14 @@ export type Route = {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** AWS's own address, of which bucket and region are the first parts. */
-const AWS = 'https://s3.amazonaws.com';
+/** AWS's own address of a bucket, as its SDK has it. Where AWS's own variables and files give the region, it is not known here. */
+function ofAws({ address, region }: Values): string {
+  if (typeof region !== 'string') return 'https://s3.amazonaws.com';
+  const host = `s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
+  const { bucket } = address as { bucket: string };
+  // No certificate has a bucket with dots in its name.
+  return bucket.includes('.') ? `https://${host}` : `https://${bucket}.${host}`;
+}
 
 /** How each https address is reached that the settings name, other than Hookline's own. */
 export function routesOf(
@@ -142,7 +148,7 @@ export function routesOf(
     for (const [key, { name: variable }] of Object.entries(own)) {
       const value = values?.[key];
       const isOfAws = variable === 'BODY_STORE' && value !== undefined && values?.endpoint === undefined;
-      const url = URL.parse(isOfAws ? AWS : String(value));
+      const url = URL.parse(isOfAws ? ofAws(values!) : String(value));
       if (url?.protocol !== 'https:' || variable.endsWith('PUBLIC_URL')) continue;
       const to = { host: url.hostname, port: Number(url.port || 443) };
       routes.set(variable, { variable, ...to, proxy: proxyTo(config.kafka ?? NO_PROXIES, to) });

@@ -131,4 +131,19 @@ describe('the routes', () => {
     const routes = routesOf(ingressConfig, { kafka: read({ HTTPS_PROXY }), bodyStore });
     expect(routes.map(({ variable }) => variable)).toEqual(variables);
   });
+
+  it.each([
+    ['events', 'eu-west-1', 'events.s3.eu-west-1.amazonaws.com'],
+    ['my.events', 'eu-west-1', 's3.eu-west-1.amazonaws.com'],
+    ['events', 'cn-north-1', 'events.s3.cn-north-1.amazonaws.com.cn'],
+    ['events', undefined, 's3.amazonaws.com'],
+  ])('have the address of bucket %s of AWS in region %s', (bucket, region, host) => {
+    const bodyStore = { address: { bucket, prefix: '' }, region };
+    const kafka = read({ HTTPS_PROXY, NO_PROXY: '.s3.eu-west-1.amazonaws.com' });
+    const [route] = routesOf(ingressConfig, { kafka, bodyStore });
+    expect(route).toMatchObject({
+      host,
+      proxy: region === 'eu-west-1' ? undefined : { origin: HTTPS_PROXY },
+    });
+  });
 });
