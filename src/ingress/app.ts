@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { createSourceFilter } from '../config/networks.ts';
 import { type ErrorCode, HooklineError } from '../core/errors.ts';
 import {
   discardBody,
@@ -40,6 +41,12 @@ const MAX_REF_LENGTH = 64 * 1024;
 /** A request as Node has it, with its answer. */
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
+/** Whom X-Forwarded-For is believed: Fastify's own list knows no address with a port. Of a sender that has gone there is none. */
+function trusting(networks: readonly string[]) {
+  const isTrusted = createSourceFilter(networks);
+  return (address: string | undefined) => address !== undefined && isTrusted(address);
+}
+
 /**
  * The webhooks' HTTP server, apart from its `listen`. Webhooks are answered on Node's own objects: their path passes
  * by Fastify's router and reply, which cost as much as to verify and store a webhook; all else takes Fastify's way here.
@@ -48,7 +55,7 @@ export function createIngressApp(deps: AppDeps): FastifyInstance {
   const { observer, limits, clock } = deps;
   const isBehindProxies = deps.trustedProxies.length > 0;
   const app = fastify({
-    trustProxy: isBehindProxies ? [...deps.trustedProxies] : false,
+    trustProxy: isBehindProxies && trusting(deps.trustedProxies),
     // What still comes on open connections is refused here, with the contract's answers.
     return503OnClosing: false,
     // Bodies are read and bounded here, not by the framework.

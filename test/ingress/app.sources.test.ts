@@ -70,6 +70,9 @@ describe('ALLOWED_SOURCES', () => {
     ['[2001:db9::7]:50123', 403],
     ['203.0.113.7:50123, 198.51.100.1:50123', 403],
     ['203.0.113.7:5012345', 403],
+    // A proxy in front of that one, which is trusted too.
+    ['203.0.113.7, 127.0.0.2:50123', 200],
+    ['203.0.113.7, 198.51.100.1, 127.0.0.2:50123', 403],
   ])('behind a proxy that forwards ports, too, answers to %s: %i', async (address, status) => {
     const options = { allowedSources: ['203.0.113.0/24', '2001:db8::/32'], trustedProxies: ['127.0.0.0/8'] };
     await using ingress = await startIngressApp(options);
