@@ -17,8 +17,6 @@ export type S3Options = Pick<
 const CONNECT_MS = 3_000;
 /** Less, so that the silence of a proxy is told as such. */
 const TUNNEL_MS = 2_800;
-/** The SDK's own limit, which it does not set for an agent that it is given. Node does not count tunnels that are being made. */
-const MAX_SOCKETS = 50;
 /** A connection on which nothing moves for so long is dead. */
 const SILENCE_MS = 10_000;
 /** Messages in memory are limited, not writes: one that waited for a connection of another would fail after CONNECT_MS. */
@@ -48,7 +46,7 @@ export function createClient(
       connectionTimeout: CONNECT_MS,
       socketTimeout: SILENCE_MS,
       httpAgent: agent,
-      httpsAgent: httpsAgent({ ...agent, maxSockets: MAX_SOCKETS }, { proxy, noProxy, connectMs: TUNNEL_MS }),
+      httpsAgent: httpsAgent(agent, { proxy, noProxy, connectMs: TUNNEL_MS }),
     },
     ...(region !== undefined && { region }),
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true, region: region ?? 'us-east-1' }),

@@ -7,7 +7,6 @@ import { proxySettings } from '../../src/config/proxy.ts';
 import { type BehindProxy, openBehindProxy } from '../support/connect-proxy.ts';
 import { type ScriptedS3, startScriptedS3 } from '../support/object-store/scripted-s3.ts';
 import { serve } from '../support/serve.ts';
-import { until } from '../support/until.ts';
 import { objectOf, openClient, within } from './s3-contract.ts';
 
 let s3: ScriptedS3;
