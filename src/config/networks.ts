@@ -3,7 +3,7 @@ import { Fault, type Setting, setting } from './env.ts';
 
 /** The setting of an address that a process listens on. As in a URL, one of IPv6 may be in brackets. */
 export const listenAddress = (name: string, shape: { about: string; fallback: string }): Setting<string> =>
-  setting(name, shape, (value) => value.replace(/^\[(.*)\]$/, '$1'));
+  setting(name, shape, withoutBrackets);
 
 /** What the settings of such addresses say of their default. */
 export const ALL_ADDRESSES =
@@ -11,6 +11,9 @@ export const ALL_ADDRESSES =
 
 /** An address, or a name, as it stands in a URL. */
 export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+/** The same as sockets take it. */
+export const withoutBrackets = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
 
 /** An address or a network, checked; in the form address/bits. */
 export function parseCidr(cidr: string): string {

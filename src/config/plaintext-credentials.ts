@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { type EnvReader, flag } from './env.ts';
+import { withoutBrackets } from './networks.ts';
 
 /** Part of the settings of everything that sends a credential. */
 export const plaintextSettings = {
@@ -51,7 +52,7 @@ LOOPBACK.addAddress('::1', 'ipv6');
 
 /** Whether what is sent to the host stays on this machine. IPv6 addresses may be in brackets, as in a URL. */
 export function isLoopback(host: string): boolean {
-  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  const name = withoutBrackets(host).toLowerCase();
   const version = isIP(name);
   return version === 0 ? name === 'localhost' : LOOPBACK.check(name, version === 6 ? 'ipv6' : 'ipv4');
 }

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { Fault, optional, type Settings, setting, type ValuesOf } from './env.ts';
-import { createSourceFilter, parseCidr } from './networks.ts';
+import { createSourceFilter, parseCidr, withoutBrackets } from './networks.ts';
 import { isLoopback } from './plaintext-credentials.ts';
 
 /** An HTTP proxy, as workers get it too: plain values. */
@@ -104,10 +104,7 @@ export function proxyTo(
   { host, port }: { readonly host: string; readonly port: number },
 ): HttpProxy | undefined {
   if (!proxy) return undefined;
-  const name = host
-    .toLowerCase()
-    .replace(/^\[(.*)\]$/, '$1')
-    .replace(/\.$/, '');
+  const name = withoutBrackets(host.toLowerCase()).replace(/\.$/, '');
   if (isLoopback(name) || isLinkLocal(name)) return undefined;
   const isExcepted = noProxy.some((one) => (one.port ?? port) === port && covers(one, name));
   return isExcepted ? undefined : proxy;

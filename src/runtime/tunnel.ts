@@ -1,5 +1,6 @@
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type Socket } from 'node:net';
+import { urlHost, withoutBrackets } from '../config/networks.ts';
 import { type HttpProxy, type ProxySettings, proxyTo } from '../config/proxy.ts';
 import { connectionFaultOf, explainFault, type OtherSide, ProxyFault } from './connection-fault.ts';
 import { request as httpRequest } from './node-http.ts';
@@ -26,12 +27,12 @@ export async function openTunnel(
   signal: AbortSignal,
 ): Promise<Socket> {
   const { protocol, hostname, port: proxyPort } = new URL(origin);
-  const authority = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  const authority = `${urlHost(withoutBrackets(host))}:${port}`;
   const said = Promise.withResolvers<{ status: number; socket: Socket; head: Buffer }>();
   const fault = (finding: string, remedy: string, cause?: unknown) =>
     new ProxyFault({ finding: `the proxy ${origin} of HTTPS_PROXY ${finding}`, remedy }, cause);
   const send = protocol === 'https:' ? httpsRequest : httpRequest;
-  const proxyHost = hostname.replace(/^\[(.*)\]$/, '$1');
+  const proxyHost = withoutBrackets(hostname);
   const request = send({
     method: 'CONNECT',
     host: proxyHost,
@@ -149,7 +150,7 @@ export function createConnector(
   // One request at a time on a connection: one that fails for lack of the next connection was surely not sent before.
   const connectBehind = buildConnector({ timeout, ...tls, allowH2: false });
   return (options, callback) => {
-    const to = { host: options.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(options.port || 443) };
+    const to = { host: options.hostname, port: Number(options.port || 443) };
     const proxy = options.protocol === 'https:' ? proxyTo(settings, to) : undefined;
     if (!proxy) return connect(options, callback);
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeout)]);

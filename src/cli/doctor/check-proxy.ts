@@ -28,9 +28,8 @@ export const checkProxy: Check = async (shell) => {
 async function checkRoute({ variable, host, port, proxy }: Route): Promise<Finding> {
   // At AWS each bucket has a host of its own, and a proxy may allow that one alone: checkBodyStore asks for it.
   if (variable === 'BODY_STORE') return ok('proxy', `${proxy?.origin} is on the way to BODY_STORE`);
-  const to = { host: host.replace(/^\[(.*)\]$/, '$1'), port };
   try {
-    const socket = await openTunnel(proxy!, to, AbortSignal.timeout(CONNECT_MS));
+    const socket = await openTunnel(proxy!, { host, port }, AbortSignal.timeout(CONNECT_MS));
     socket.destroy();
     return ok('proxy', `${proxy?.origin} connects with ${host}:${port} (${variable})`);
   } catch (error) {

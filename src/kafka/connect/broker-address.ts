@@ -1,6 +1,7 @@
 /** Addresses of brokers, as host:port. */
 
 import { Fault } from '../../config/env.ts';
+import { withoutBrackets } from '../../config/networks.ts';
 
 /** One of KAFKA_BROKERS. An IPv6 address comes out as the clients tell of it when they cannot reach it. */
 export function parseBroker(broker: string, whole: string): string {
@@ -17,8 +18,7 @@ export function parseBroker(broker: string, whole: string): string {
 }
 
 /** The host, an IPv6 address without its brackets. */
-export const hostOf = (broker: string): string =>
-  broker.slice(0, broker.lastIndexOf(':')).replace(/^\[(.*)\]$/, '$1');
+export const hostOf = (broker: string): string => withoutBrackets(broker.slice(0, broker.lastIndexOf(':')));
 
 /** kafkajs takes what is behind the first colon for the port: it is given an IPv6 address as this name, which Windows has for it too. */
 const LITERAL = '.ipv6-literal.net';
