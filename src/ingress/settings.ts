@@ -59,7 +59,7 @@ export const ingressSettings = {
   memoryBudgetBytes: integer('MEMORY_BUDGET_BYTES', {
     about:
       'memory for bodies in progress, including everything that is made from them; the process needs up to 320 MiB more',
-    fallback: String(864 * MIB),
+    fallback: String(944 * MIB),
     min: 1,
     max: MAX_BUDGET_BYTES,
   }),

@@ -105,7 +105,7 @@ it('warns of a container whose limit is less than it may need', () => {
     );
     return lines.splice(0).map((line) => JSON.parse(line).least);
   };
-  const least = 1184 * 1024 ** 2;
+  const least = 1264 * 1024 ** 2;
   expect([openWith(640 * 1024 ** 2), openWith(least - 1)]).toEqual([[least], [least]]);
   const unlimited = 2 ** 64;
   expect([openWith(least), openWith(unlimited), openWith(0)]).toEqual([[], [], []]);

@@ -7,8 +7,8 @@ export const WORK_FACTOR = 4;
 /** Of the budget, for bodies that are not large: they never wait behind one that is. */
 const SMALL_SHARE = 1 / 12;
 
-/** Of those that were admitted, what is in memory at once: more would only wait for its turn there. */
-const READ_SHARE = 1 / 2;
+/** Of those that were admitted, what is in memory at once: more would only wait for its turn there. By default five of twelve of 50 MB. */
+const READ_SHARE = 3 / 7;
 
 /** Of that for large bodies, what the larger ones of them never take: a few would keep all others out for as long as they arrive. */
 const RESERVED_SHARE = 1 / 8;

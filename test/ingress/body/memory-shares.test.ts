@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { memoryShares, minBudget, WORK_FACTOR } from '../../../src/ingress/body/memory-shares.ts';
+import { memoryShares, minBudget, TakenBytes, WORK_FACTOR } from '../../../src/ingress/body/memory-shares.ts';
+import { ingressSettings } from '../../../src/ingress/settings.ts';
 
 const MIB = 1024 * 1024;
 
@@ -12,9 +13,9 @@ it('leaves room for one body to arrive while another is worked on, from the leas
   }
 });
 
-it('shares the default budget so that twelve bodies of 50 MB are let in at once, and six of them read', () => {
-  const { large, read } = memoryShares(864 * MIB, 50 * MIB);
-  expect(large).toBeGreaterThan(12 * 50_000_000);
-  expect(read).toBeGreaterThan(6 * 50_000_000);
-  expect(read).toBeLessThan(7 * 50_000_000);
+it('shares the default budget so that twelve bodies of 50 MB are let in at once, and five of them read', () => {
+  const body = 50_000_000;
+  const { large, read } = memoryShares(Number(ingressSettings.memoryBudgetBytes.fallback), 50 * MIB);
+  const atOnce = (bytes: number) => Math.floor(new TakenBytes(bytes).freeFor(body) / body);
+  expect([atOnce(large), atOnce(read)]).toEqual([12, 5]);
 });
