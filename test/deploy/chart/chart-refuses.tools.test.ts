@@ -69,6 +69,34 @@ const WRONG: Wrong[] = [
     ['ingress.service.ipFamilies={ipv6}'],
     /'\/ingress\/service\/ipFamilies\/0': value must be one of/,
   ],
+  [
+    'a folder in place of a Secret that becomes a variable',
+    ['proxy.httpsSecret=/mnt/secrets'],
+    /'\/proxy\/httpsSecret': '\/mnt\/secrets' does not match/,
+  ],
+  [
+    'a folder that is no absolute path',
+    ['sealingKey.secret=mnt/secrets'],
+    /'\/sealingKey\/secret': 'mnt\/secrets' does not match/,
+  ],
+  ['no sealing key', ['sealingKey.secret='], /'\/sealingKey\/secret': minLength/],
+  [
+    'subscriptions twice',
+    ['subscriptionsDir=/mnt/subscriptions', 'subscriptions[0].ref=eu', 'subscriptions[0].secret=eu'],
+    /subscriptionsDir takes the place of subscriptions and of verify\.secret: leave these empty/,
+  ],
+  [
+    "a Secret of probes beside a folder of all subscriptions' keys",
+    ['subscriptionsDir=/mnt/subscriptions', 'verify.enabled=true', 'verify.secret=probe'],
+    /subscriptionsDir takes the place of subscriptions and of verify\.secret: leave these empty/,
+  ],
+  ...['/etc/hookline/tls', '/etc/hookline', '/var/lib/hookline/spool', '/app/src'].map(
+    (path): Wrong => [
+      `a volume at ${path}`,
+      ['ingress.extraVolumeMounts[0].name=x', `ingress.extraVolumeMounts[0].mountPath=${path}`],
+      /ingress\.extraVolumeMounts has \/.*, where the chart and the image have their own files: mount it elsewhere/,
+    ],
+  ),
   ['a broker without a port', ['kafka.brokers={kafka}'], /'\/kafka\/brokers\/0': 'kafka' does not match/],
   [
     'a spool that its volume has no place for',

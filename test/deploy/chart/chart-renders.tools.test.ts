@@ -143,6 +143,56 @@ describe('the chart', () => {
     }
   });
 
+  it('takes each file from a folder that is named in place of a Secret, and mounts none', async () => {
+    for (const { owner, pod } of podsOf(await render(helm, 'files'))) {
+      const who = `${owner.kind} ${owner.metadata.name}`;
+      expect(JSON.stringify(pod), who).not.toMatch(/"secret(Name|KeyRef)?":/);
+      const files = pod.containers
+        .flatMap(({ env = [] }) => env)
+        .filter(({ name }) => /_(FILE|DIR)$/.test(name));
+      for (const { name, value } of files)
+        if (!/^(SPOOL_DIR|CONSOLE_INDEX_DIR|TOKEN_FILE)$/.test(name))
+          expect(value, `${who} ${name}`).toMatch(/^\/mnt\/secrets\//);
+    }
+    const { KAFKA_CA_FILE, TLS_KEY_FILE, SECRETS_DIR } = environmentOf(
+      await render(helm, 'files'),
+      'pay-hookline-ingress',
+    );
+    expect([KAFKA_CA_FILE, TLS_KEY_FILE, SECRETS_DIR]).toEqual([
+      '/mnt/secrets/kafka-ca.crt',
+      '/mnt/secrets/tls.key',
+      '/mnt/secrets/subscriptions',
+    ]);
+  });
+
+  it("gives every pod the volumes of its process, those of jobs to jobs, and a job with a process's files both", async () => {
+    const classes = podsOf(await render(helm, 'files')).map(({ owner, pod }) => [
+      owner.metadata.name.replace('pay-hookline-', ''),
+      // biome-ignore lint/suspicious/noExplicitAny: a kind of volume that no other test looks into.
+      ...(pod.volumes ?? []).flatMap((volume: any) => volume.csi?.volumeAttributes.secretProviderClass ?? []),
+    ]);
+    expect(Object.fromEntries(classes)).toEqual({
+      ingress: 'hookline-ingress',
+      'drain-{ordinal}': 'hookline-ingress',
+      control: 'hookline-control',
+      'test-doctor': 'hookline-control',
+      console: 'hookline-console',
+      ...Object.fromEntries(
+        ['spool-drain', 'test-webhooks', 'topics', 'schemas', 'verify'].map((job) => [job, 'hookline-jobs']),
+      ),
+    });
+    const extra = (of: string, name: string) => [
+      ...['--set-json', `${of}.extraVolumes=[{"name":"${name}","emptyDir":{}}]`],
+      ...['--set-json', `${of}.extraVolumeMounts=[{"name":"${name}","mountPath":"/mnt/${name}"}]`],
+    ];
+    const both = await render(helm, 'spool', ...extra('ingress', 'own'), ...extra('jobs', 'all'));
+    const drain = podsOf(both).find(({ owner }) => owner.metadata.name.endsWith('drain-{ordinal}'))!.pod;
+    expect(drain.volumes?.map(({ name }) => name)).toEqual(expect.arrayContaining(['own', 'all']));
+    expect(drain.containers[0]?.volumeMounts?.map(({ mountPath }) => mountPath)).toEqual(
+      expect.arrayContaining(['/mnt/own', '/mnt/all']),
+    );
+  });
+
   it('has the alerts as they are, each with a link to the runbook', async () => {
     const { spec } = find(await render(helm, 'minimal'), 'PrometheusRule');
     const own = parse(readFile(`${CHART}/files/alerts.yaml`));

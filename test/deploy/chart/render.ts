@@ -43,7 +43,7 @@ export type Manifest = {
 };
 
 /** The chart's values files, each a kind of installation that the chart has to serve. */
-export const VALUES = ['minimal', 'full', 'spool', 'oauth', 'tokens', 'gitops'] as const;
+export const VALUES = ['minimal', 'full', 'spool', 'oauth', 'tokens', 'gitops', 'files'] as const;
 export const valuesFile = (name: string): string => join(ROOT, CHART, 'ci', `${name}-values.yaml`);
 
 /** As a cluster with the Prometheus operator would have it. */

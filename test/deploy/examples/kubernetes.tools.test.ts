@@ -34,6 +34,48 @@ describe.each([
   });
 });
 
+describe('the example vault-agent', () => {
+  const AGENT = 'vault.hashicorp.com/agent-';
+
+  /** What the injector's agent writes for a pod. */
+  function filesOf(annotations: Readonly<Record<string, string>>): string[] {
+    const names = Object.keys(annotations).filter((name) => name.startsWith(`${AGENT}inject-secret-`));
+    return names.map((name) => {
+      const of = name.slice(`${AGENT}inject-secret-`.length);
+      expect(annotations, of).toHaveProperty([`${AGENT}inject-template-${of}`]);
+      return `/vault/secrets/${annotations[`${AGENT}inject-file-${of}`] ?? of}`;
+    });
+  }
+
+  it('has the agent write each file that a pod reads, with a token that is there, and mounts no Secret', async () => {
+    const pods = podsOf(await example('vault-agent'));
+    expect(pods.length).toBeGreaterThan(5);
+    for (const { owner, pod, metadata } of pods) {
+      const { annotations = {} } = metadata;
+      const who = `${owner.kind} ${owner.metadata.name}`;
+      const names = pod.volumes?.map(({ name }) => name);
+      expect(names, who).toContain(annotations[`${AGENT}service-account-token-volume-name`]);
+      expect(
+        pod.volumes?.some(({ secret }) => secret),
+        who,
+      ).toBe(false);
+      const files = filesOf(annotations);
+      const read = pod.containers
+        .flatMap(({ env = [] }) => env)
+        .filter(({ value }) => value?.startsWith('/vault/'));
+      for (const { name, value } of read)
+        expect(
+          files.some(
+            (file) => file === value || (name === 'SECRETS_DIR' && file.startsWith(`${value}/ledger-eu/`)),
+          ),
+          `${who} ${name}`,
+        ).toBe(true);
+      const isJob = !/^(Deployment|StatefulSet)$/.test(owner.kind);
+      expect(annotations[`${AGENT}pre-populate-only`], who).toBe(isJob ? 'true' : undefined);
+    }
+  });
+});
+
 describe('the example external-secrets', () => {
   type Entry = { secretKey: string };
 

@@ -137,7 +137,8 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- if hasKey $refs .ref }}{{ fail (printf "subscriptions has the ref %s twice" .ref) }}{{ end -}}
 {{- $_ := set $refs .ref true -}}
 {{- end -}}
-{{- with .root.Values.verify }}{{ if and .enabled (eq $.process "ingress") }}{{ $keys = append $keys (dict "ref" "hookline-probe" "secret" .secret) }}{{ end }}{{ end -}}
+{{- with .root.Values.verify }}{{ if and .enabled .secret (eq $.process "ingress") }}{{ $keys = append $keys (dict "ref" "hookline-probe" "secret" .secret) }}{{ end }}{{ end -}}
+{{- if and $keys .root.Values.subscriptionsDir }}{{ fail "subscriptionsDir takes the place of subscriptions and of verify.secret: leave these empty, and put the folder of each ref into it, that of hookline-probe with verify.enabled too" }}{{ end -}}
 {{- if $keys }}{{ toYaml $keys }}{{ end -}}
 {{- end -}}
 
@@ -153,7 +154,10 @@ hookline/dialect: {{ toJson .root.Values.provider.dialect | toJson }}
 {{- end -}}
 {{- end -}}
 
-{{/* Files of a process: a list of {env, dir, file, secret, key}; without a Secret it is the dialect's. */}}
+{{/*
+  Files of a process: a list of {env, dir, file, secret, key}. Without a Secret it is the dialect's; a Secret that begins with / is a folder
+  that something else puts into the pod, and is not mounted here.
+*/}}
 {{- define "hookline.fileList" -}}
 {{- $v := .root.Values -}}
 {{- $ofProvider := and (eq .process "control") $v.control.enabled -}}
@@ -219,12 +223,14 @@ hookline/dialect: {{ toJson .root.Values.provider.dialect | toJson }}
   valueFrom: { secretKeyRef: { name: {{ .httpsSecret }}, key: {{ .httpsKey }} } }
 {{- end }}{{ end }}
 {{- range (include "hookline.fileList" . | fromYamlArray) }}
-- { name: {{ .env }}, value: /etc/hookline/{{ .dir }}/{{ .file }} }
+- { name: {{ .env }}, value: {{ include "hookline.filePath" . }} }
 {{- end }}
 {{- range (include "hookline.projectedTokens" . | fromYamlArray) }}
 - { name: {{ .env }}, value: /etc/hookline/{{ .dir }}/token }
 {{- end }}
-{{- if include "hookline.keys" . }}
+{{- if and .root.Values.subscriptionsDir (ne .process "setup") }}
+- { name: SECRETS_DIR, value: {{ .root.Values.subscriptionsDir }} }
+{{- else if include "hookline.keys" . }}
 - { name: SECRETS_DIR, value: /etc/hookline/subscriptions }
 {{- end }}
 {{- if and (eq .process "ingress") (or .root.Values.ingress.spool.enabled .drains) }}
@@ -232,9 +238,43 @@ hookline/dialect: {{ toJson .root.Values.provider.dialect | toJson }}
 {{- end }}
 {{- end -}}
 
+{{- define "hookline.filePath" -}}
+{{- if hasPrefix "/" (.secret | default "") }}{{ .secret }}/{{ .key }}{{ else }}/etc/hookline/{{ .dir }}/{{ .file }}{{ end -}}
+{{- end -}}
+
+{{/* Those of its files that the chart mounts. */}}
+{{- define "hookline.mountedFiles" -}}
+{{- $mounted := list -}}
+{{- range (include "hookline.fileList" . | fromYamlArray) }}
+{{- if not (hasPrefix "/" (.secret | default "")) }}{{ $mounted = append $mounted . }}{{ end -}}
+{{- end -}}
+{{ toYaml $mounted }}
+{{- end -}}
+
+{{/*
+  What the values add to a pod: "extraVolumes" or "extraVolumeMounts", as "what". A job has those of all jobs; one that has the files of a
+  process (.job) has those of the process too.
+*/}}
+{{- define "hookline.extra" }}
+{{- $of := ternary (list "jobs") (list .process) (eq .process "setup") -}}
+{{- if .job }}{{ $of = append $of "jobs" }}{{ end -}}
+{{- $key := ternary "name" "mountPath" (eq .what "extraVolumes") -}}
+{{- $taken := dict -}}
+{{- range $from := $of }}
+{{- range index $.root.Values $from $.what }}
+{{- if regexMatch "^/(etc/hookline|var/lib/hookline|app)(/|$)" (.mountPath | default "") }}{{ fail (printf "%s.extraVolumeMounts has %s, where the chart and the image have their own files: mount it elsewhere, such as at /mnt/secrets" $from .mountPath) }}{{ end -}}
+{{- $id := get . $key }}
+{{- if not (hasKey $taken $id) }}
+- {{ toYaml . | nindent 2 | trim }}
+{{- end }}
+{{- $_ := set $taken $id true -}}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- define "hookline.mounts" -}}
 {{- $dirs := dict -}}
-{{- range concat (include "hookline.fileList" . | fromYamlArray) (include "hookline.projectedTokens" . | fromYamlArray) }}{{ $_ := set $dirs .dir true }}{{ end -}}
+{{- range concat (include "hookline.mountedFiles" . | fromYamlArray) (include "hookline.projectedTokens" . | fromYamlArray) }}{{ $_ := set $dirs .dir true }}{{ end -}}
 {{- range keys $dirs | sortAlpha }}
 - { name: {{ . }}, mountPath: /etc/hookline/{{ . }}, readOnly: true }
 {{- end }}
@@ -250,12 +290,13 @@ hookline/dialect: {{ toJson .root.Values.provider.dialect | toJson }}
 {{- if and (eq .process "ingress") (or .root.Values.ingress.spool.enabled .drains) }}
 - { name: spool, mountPath: /var/lib/hookline/spool }
 {{- end }}
+{{- include "hookline.extra" (merge (dict "what" "extraVolumeMounts") .) }}
 {{- end -}}
 
 {{/* A whole Secret is mounted, never a single file of it by subPath: such a file would not be renewed. */}}
 {{- define "hookline.volumes" -}}
 {{- $byDir := dict -}}
-{{- range (include "hookline.fileList" . | fromYamlArray) }}
+{{- range (include "hookline.mountedFiles" . | fromYamlArray) }}
 {{- $_ := set $byDir .dir (append (index $byDir .dir | default list) .) -}}
 {{- end -}}
 {{- range $dir := keys $byDir | sortAlpha }}
@@ -301,4 +342,5 @@ hookline/dialect: {{ toJson .root.Values.provider.dialect | toJson }}
 - name: event-schemas
   configMap: { name: {{ .root.Values.eventSchemasConfigMap }} }
 {{- end }}
+{{- include "hookline.extra" (merge (dict "what" "extraVolumes") .) }}
 {{- end -}}
