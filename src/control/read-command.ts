@@ -9,7 +9,7 @@ import {
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { parseInstant } from '../core/instant.ts';
 import { JsonTooLarge, parseBoundedJson } from '../core/json.ts';
-import { isJson, memberSpans, QUOTE } from '../core/json-scanner.ts';
+import { isJson, leadingSpans, QUOTE } from '../core/json-scanner.ts';
 import { isRef } from '../core/names.ts';
 import type { IncomingRecord } from '../core/record.ts';
 
@@ -55,7 +55,7 @@ export async function readCommand(record: IncomingRecord, readAvro: RecordReader
     return { ok: true, command: parseCommand(fields) };
   } catch (error) {
     if (isRegistryUnavailable(error)) throw error;
-    if (error instanceof CommandTooLarge) fields = error.fields;
+    if (error instanceof PartlyRead) fields = error.fields;
     else if (hasCode(error, 'RECORD_UNREADABLE')) fields = leadingFieldsOf(error);
     // It would be the same the next time: thrown, it would stop the partition for ever.
     const reason = hasCode(error, 'COMMAND_INVALID')
@@ -81,14 +81,13 @@ function parseJson(value: Buffer): Fields {
   try {
     return parseBoundedJson(UTF8.decode(value), COMMAND_JSON) as Fields;
   } catch (error) {
-    if (!(error instanceof JsonTooLarge) || !isJson(value))
-      throw new HooklineError('COMMAND_INVALID', 'malformed JSON');
-    throw new CommandTooLarge(error.message, identifyingFields(value));
+    const detail = error instanceof JsonTooLarge && isJson(value) ? error.message : 'malformed JSON';
+    throw new PartlyRead(detail, identifyingFields(value));
   }
 }
 
-/** More JSON than a command has: what identifies it is read all the same, so that its sender gets a result. */
-class CommandTooLarge extends HooklineError {
+/** Malformed JSON, or more than a command has: what identifies it is read all the same, so that its sender gets a result. */
+class PartlyRead extends HooklineError {
   readonly fields: Fields;
   constructor(detail: string, fields: Fields) {
     super('COMMAND_INVALID', detail);
@@ -98,7 +97,7 @@ class CommandTooLarge extends HooklineError {
 
 function identifyingFields(bytes: Buffer): Fields {
   const found: Record<string, string> = {};
-  for (const [name, { start, end }] of memberSpans(bytes, ['commandId', 'type', 'ref', 'issuedBy']) ?? [])
+  for (const [name, { start, end }] of leadingSpans(bytes, ['commandId', 'type', 'ref', 'issuedBy']))
     if (bytes[start] === QUOTE) found[name] = JSON.parse(bytes.toString('utf8', start, end));
   return found;
 }

@@ -199,19 +199,31 @@ export type Span = { readonly start: number; readonly end: number };
  * a name comes twice, as it does for `JSON.parse`. Null where the bytes are no JSON object, from the first to the last.
  */
 export function memberSpans(bytes: Buffer, names: readonly string[]): Map<string, Span> | null {
+  const found = new Map<string, Span>();
+  return findMembers(bytes, names, found) ? found : null;
+}
+
+/** As {@link memberSpans}; where the bytes are no JSON object, the members before the fault. */
+export function leadingSpans(bytes: Buffer, names: readonly string[]): Map<string, Span> {
+  const found = new Map<string, Span>();
+  findMembers(bytes, names, found);
+  return found;
+}
+
+/** Whether all of it is a JSON object. */
+function findMembers(bytes: Buffer, names: readonly string[], found: Map<string, Span>): boolean {
   try {
-    return findMembers(bytes, names);
+    return walkMembers(bytes, names, found);
   } catch (error) {
-    if (error instanceof NotJson) return null;
+    if (error instanceof NotJson) return false;
     throw error;
   }
 }
 
-function findMembers(bytes: Buffer, names: readonly string[]): Map<string, Span> | null {
+function walkMembers(bytes: Buffer, names: readonly string[], found: Map<string, Span>): boolean {
   const scanner = new JsonScanner(bytes);
   const open = scanner.skipSpace(0);
-  if (bytes[open] !== OPEN_OBJECT) return null;
-  const found = new Map<string, Span>();
+  if (bytes[open] !== OPEN_OBJECT) return false;
   let at: number | null = scanner.skipSpace(open + 1);
   let end = at;
   if (bytes[at] === CLOSE_OBJECT) at = null;
@@ -226,5 +238,5 @@ function findMembers(bytes: Buffer, names: readonly string[]): Map<string, Span>
     if (names.includes(name)) found.set(name, { start, end });
     at = scanner.toNext(end, CLOSE_OBJECT);
   }
-  return scanner.skipSpace(scanner.skipSpace(end) + 1) === bytes.length ? found : null;
+  return scanner.skipSpace(scanner.skipSpace(end) + 1) === bytes.length;
 }

@@ -67,8 +67,10 @@ describe('a record of a command topic', () => {
     ['a byte order mark', '\ufeff{"commandId":"c-1"}'],
     ['bytes of another serialiser', Buffer.from('0a0463316c64', 'hex')],
     ['a compressed body', Buffer.from('1f8b0800', 'hex')],
-    ['broken JSON', '{"commandId":"c-1"'],
-    ['JSON that is not UTF-8', Buffer.from('7b22636f6d6d616e644964223a22632d31222c2278223a22ff227d', 'hex')],
+    ['JSON that ends within its id', '{"commandId":"c-1'],
+    ['JSON whose id is not UTF-8', Buffer.from('{"commandId":"c-1\xe9"}', 'latin1')],
+    ['JSON with the id behind the fault', '{"issuedBy":x,"commandId":"c-1"}'],
+    ['broken JSON whose id is that of an object within it', '{"extra":{"commandId":"c-1"'],
     ['a byte of zero and no more', Buffer.from([0])],
     ['an unknown schema', Buffer.from('000000000700', 'hex')],
     ['Avro that ends within its id', avro({}).subarray(0, 8)],
@@ -98,10 +100,23 @@ describe('a record of a command topic', () => {
     expect(await read(value)).toMatchObject({ ok: false, commandId: 'c-1', fields: { type: 'x' } });
   });
 
-  it('of too many values is one whose id can be found only where it is JSON', async () => {
-    expect(await read(`{"commandId":"c-1","events":[${'1,'.repeat(20_000)}1]`)).toMatchObject({
-      commandId: null,
+  it.each([
+    ['has something behind its end', '{"commandId":"c-1","type":"x"} x'],
+    ['is cut off within a value', '{"commandId":"c-1","type":"x","ref":"led'],
+    ['is cut off behind a value', '{"commandId":"c-1","type":"x"'],
+    ['has a comma before its end', '{"commandId":"c-1","type":"x",}'],
+    ['is not UTF-8', Buffer.from('{"commandId":"c-1","type":"x","issuedBy":"\xe9"}', 'latin1')],
+    ['has too many values, and no end', `{"commandId":"c-1","type":"x","events":[${'1,'.repeat(20_000)}1]`],
+  ])('in JSON that %s is answered under the id that comes before the fault', async (_, value) => {
+    expect(await read(value)).toMatchObject({
+      ok: false,
+      commandId: 'c-1',
+      fields: { type: 'x' },
+      reason: { code: 'COMMAND_INVALID', message: expect.stringContaining('malformed JSON') },
     });
+  });
+
+  it('of too many values is answered under its id', async () => {
     expect(await read(avro({ events: Array(10_000).fill('e') }))).toMatchObject({
       ok: false,
       commandId: 'c-1',

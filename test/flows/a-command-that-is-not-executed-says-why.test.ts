@@ -14,7 +14,8 @@ afterAll(() => the[Symbol.asyncDispose]());
 
 describe('a command', () => {
   it.each([
-    ['JSON that is broken', '{"commandId":"x"', null],
+    ['JSON that is broken', '{"commandId":"broken"', 'broken'],
+    ['JSON that ends within its id', '{"commandId":"x', null],
     ['text', 'create a subscription', null],
     ['Avro of an unknown schema', Buffer.from('00000f424000', 'hex'), null],
     ['nothing', '', null],
