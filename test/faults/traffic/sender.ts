@@ -8,6 +8,8 @@ export type Traffic = {
   readonly seed: number;
   /** Each has one request under way at a time, so that the order of its events is defined. */
   readonly entities: number;
+  /** Number of each entity's first event; 0 unless given. */
+  readonly firstNumber?: number;
   /** Over all entities; as many as the receiver takes where it isn't given. */
   readonly perSecond?: number;
   /** After it the provider gives up a request and sends it again. */
@@ -93,10 +95,10 @@ export class Sender {
   }
 
   async #sendAllOf(entity: number, client: Client): Promise<void> {
-    const { perSecond, entities, againAfterMs } = this.#traffic;
+    const { perSecond, entities, againAfterMs, firstNumber = 0 } = this.#traffic;
     const everyMs = perSecond === undefined ? 0 : (entities / perSecond) * 1_000;
     let due = performance.now() + (everyMs * entity) / entities;
-    let number = 0;
+    let number = firstNumber;
     while (!this.#stopping.signal.aborted) {
       const wait = due - performance.now();
       if (wait > 1) await this.#pause(wait);

@@ -34,6 +34,8 @@ export type Surroundings = {
 
 const SEED = 20260901;
 const ENTITIES = 60;
+/** More events than an entity has in one load: each load has events of its own, else those of the one before would stand for lost ones. */
+const EVENTS_PER_LOAD = 100_000;
 /** What a sender waits for an answer; and what an answer may take that isn't late. */
 const ANSWER_MS = 30_000;
 const START_MS = '240s';
@@ -49,6 +51,7 @@ export class Release implements AsyncDisposable {
   readonly stack: Stack;
   readonly registryUrl: string;
   readonly #ways = new AsyncDisposableStack();
+  #loads = 0;
 
   private constructor(cluster: Cluster, stack: Stack, registryPort: number) {
     this.cluster = cluster;
@@ -155,7 +158,8 @@ export class Release implements AsyncDisposable {
 
   /** Sends webhooks while `work` runs, and until every entity has passed again after it; then reads everything back. */
   async underLoad(work: () => Promise<void>): Promise<Verdict> {
-    const traffic = { url: await this.url(), seed: SEED, entities: ENTITIES, perSecond: 100 };
+    const firstNumber = this.#loads++ * EVENTS_PER_LOAD;
+    const traffic = { url: await this.url(), seed: SEED, entities: ENTITIES, perSecond: 100, firstNumber };
     const waits = { answerWithinMs: ANSWER_MS, againAfterMs: 50, answersEventIds: true };
     const sender = new SenderThread({ ...traffic, ...waits });
     try {
