@@ -1,15 +1,18 @@
 import { lookup } from 'node:dns/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
 
 const faults = [];
 const { WEBHOOKS_URL, NEEDS_CERTIFICATE, READY_HOSTS, CONSOLE_URL } = process.env;
+// A network policy takes a moment to know a pod that has just started, such as this one: its connections are refused until then.
+const { CONNECT_MS = '10000' } = process.env;
+const deadline = performance.now() + Number(CONNECT_MS);
 if (NEEDS_CERTIFICATE) {
   const fault = await faultOfMutualTls(new URL(WEBHOOKS_URL));
   if (fault) faults.push(fault);
 } else {
   const headers = { 'content-type': 'application/json' };
-  const request = fetch(`${WEBHOOKS_URL}/webhooks/helm-test`, { method: 'POST', headers, body: '{}' });
-  const answer = await request.catch(({ cause, message }) => ({ status: `not at all: ${cause?.message ?? message}` }));
+  const answer = await ask(`${WEBHOOKS_URL}/webhooks/helm-test`, { method: 'POST', headers, body: '{}' });
   if (answer.status !== 401) faults.push(`an unsigned webhook was answered ${answer.status}, not 401`);
 }
 for (const host of READY_HOSTS.split(',')) {
@@ -17,19 +20,32 @@ for (const host of READY_HOSTS.split(',')) {
   const addresses = await lookup(host, { all: true }).catch(() => []);
   if (addresses.length === 0) faults.push(`${host} has no pods`);
   for (const { address, family } of addresses) {
-    const ready = await fetch(`http://${family === 6 ? `[${address}]` : address}:9464/readyz`);
+    const ready = await ask(`http://${family === 6 ? `[${address}]` : address}:9464/readyz`);
     if (!ready.ok) faults.push(`${host} (${address}): ${await ready.text()}`);
   }
 }
 if (CONSOLE_URL) {
-  const ready = await fetch(`${CONSOLE_URL}/readyz`);
+  const ready = await ask(`${CONSOLE_URL}/readyz`);
   if (!ready.ok) faults.push(`the console: ${await ready.text()}`);
-  const page = await fetch(CONSOLE_URL, { headers: { accept: 'application/json' } });
+  const page = await ask(CONSOLE_URL, { headers: { accept: 'application/json' } });
   if (page.status !== 401 && page.status !== 403) faults.push(`the console answered ${page.status} to nobody`);
 }
 for (const fault of faults) console.error(fault);
 if (faults.length === 0) console.log('Webhooks are received and judged, and every pod is ready.');
 process.exit(faults.length === 0 ? 0 : 1);
+
+/** The answer; of what gives none its status says why. */
+async function ask(url, request) {
+  for (;;) {
+    try {
+      return await fetch(url, request);
+    } catch ({ cause, message }) {
+      const status = `not at all: ${cause?.message || (cause?.code ?? message)}`;
+      if (performance.now() > deadline) return { ok: false, status, text: async () => status };
+      await sleep(500);
+    }
+  }
+}
 
 /** Without a certificate, which this test has not, TLS begins and nothing is answered. */
 function faultOfMutualTls({ hostname: host, port }) {
