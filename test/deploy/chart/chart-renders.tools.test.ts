@@ -128,6 +128,25 @@ describe('the chart', () => {
     }
   });
 
+  // On a cluster whose nodes have no zone both pods ran on one node: a node without the label of one constraint has no score for any.
+  it('spreads pods over nodes by a constraint and over zones by affinity, unless the values say how', async () => {
+    const podOf = async (...flags: string[]) =>
+      podsOf(await render(helm, 'minimal', ...flags)).find(
+        ({ owner }) => owner.metadata.labels[COMPONENT] === 'ingress',
+      )?.pod;
+    const zones = [{ weight: 100, podAffinityTerm: { topologyKey: 'topology.kubernetes.io/zone' } }];
+    const apart = { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: zones } };
+    const pod = await podOf('--set-json', 'ingress.affinity={"nodeAffinity":{"own":1}}');
+    const keys = pod?.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey);
+    expect(keys).toEqual(['kubernetes.io/hostname']);
+    expect(pod?.affinity).toMatchObject({ ...apart, nodeAffinity: { own: 1 } });
+    const own = await podOf('--set-json', 'ingress.affinity={"podAntiAffinity":{"own":1}}');
+    expect(own?.affinity).toEqual({ podAntiAffinity: { own: 1 } });
+    const none = await podOf('--set-json', 'ingress.topologySpreadConstraints=[]');
+    expect(none?.topologySpreadConstraints).toEqual([]);
+    expect(none?.affinity).toBeUndefined();
+  });
+
   it('gives every pod the labels and annotations that a cluster asks for', async () => {
     const labels = { 'sidecar.istio.io/inject': 'false', team: 'ledger' };
     const annotations = { 'linkerd.io/inject': 'disabled' };

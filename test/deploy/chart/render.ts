@@ -32,6 +32,8 @@ export type PodSpec = {
   securityContext: object;
   automountServiceAccountToken?: boolean;
   terminationGracePeriodSeconds?: number;
+  topologySpreadConstraints?: { topologyKey: string }[];
+  affinity?: object;
 };
 export type Manifest = {
   apiVersion: string;

@@ -128,19 +128,31 @@ readinessProbe:
 
 {{- define "hookline.topologySpread" -}}
 {{- if kindIs "invalid" .constraints -}}
-{{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
 - maxSkew: 1
-  topologyKey: {{ . }}
+  topologyKey: kubernetes.io/hostname
   whenUnsatisfiable: ScheduleAnyway
   labelSelector:
-    matchLabels: {{ include "hookline.selector" $.root | nindent 6 }}
-      app.kubernetes.io/component: {{ $.component }}
+    matchLabels: {{ include "hookline.selector" .root | nindent 6 }}
+      app.kubernetes.io/component: {{ .component }}
   # Of this revision alone: else a rollout would spread the new pods around the old ones.
-  matchLabelKeys: [{{ ternary "controller-revision-hash" "pod-template-hash" (default false $.isSet) }}]
-{{- end }}
+  matchLabelKeys: [{{ ternary "controller-revision-hash" "pod-template-hash" (default false .isSet) }}]
 {{- else -}}
 {{ toYaml .constraints }}
 {{- end -}}
+{{- end -}}
+
+{{/*
+  Over zones pods are spread by affinity. With a second constraint Kubernetes would not spread them over nodes either where nodes have
+  no zone: a node that lacks the label of one constraint gets no score for any. Takes (dict "root" $ "component" "ingress").
+*/}}
+{{- define "hookline.apartInZones" -}}
+preferredDuringSchedulingIgnoredDuringExecution:
+  - weight: 100
+    podAffinityTerm:
+      topologyKey: topology.kubernetes.io/zone
+      labelSelector:
+        matchLabels: {{ include "hookline.selector" .root | nindent 10 }}
+          app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
 {{/* Whether a host of expose is that of publicUrl, or covers it: `*.example.org`. Call with (dict "host" host "public" (urlParse publicUrl)). */}}

@@ -56,5 +56,10 @@ spec:
       volumeMounts: {{ include "hookline.mounts" . | trim | nindent 8 }}
   volumes: {{ include "hookline.volumes" . | trim | nindent 4 }}
   topologySpreadConstraints: {{ include "hookline.topologySpread" (dict "root" .root "component" .process "constraints" .values.topologySpreadConstraints "isSet" .isSet) | trim | nindent 4 }}
-  {{- include "hookline.scheduling" .values | nindent 2 }}
+  {{- $scheduling := .values }}
+  {{- if and (kindIs "invalid" .values.topologySpreadConstraints) (not (hasKey (.values.affinity | default dict) "podAntiAffinity")) }}
+  {{- $apart := include "hookline.apartInZones" (dict "root" .root "component" .process) | fromYaml }}
+  {{- $scheduling = merge (dict "affinity" (dict "podAntiAffinity" $apart)) (deepCopy .values) }}
+  {{- end }}
+  {{- include "hookline.scheduling" $scheduling | nindent 2 }}
 {{- end -}}
