@@ -90,13 +90,45 @@ const WRONG: Wrong[] = [
     ['subscriptionsDir=/mnt/subscriptions', 'verify.enabled=true', 'verify.secret=probe'],
     /subscriptionsDir takes the place of subscriptions and of verify\.secret: leave these empty/,
   ],
-  ...['/etc/hookline/tls', '/etc/hookline', '/var/lib/hookline/spool', '/app/src'].map(
+  ...[
+    ...['/etc/hookline/tls', '/etc/hookline', '/etc//hookline', '/etc/./hookline', '/mnt/../etc/hookline'],
+    ...['/', '/etc', '/etc/', '/var/lib', '/var/lib/hookline/spool', '/app/src'],
+  ].map(
     (path): Wrong => [
       `a volume at ${path}`,
       ['ingress.extraVolumeMounts[0].name=x', `ingress.extraVolumeMounts[0].mountPath=${path}`],
       /ingress\.extraVolumeMounts has \/.*, where the chart and the image have their own files: mount it elsewhere/,
     ],
   ),
+  ...['tls', 'spool', 'index', 'spool-drain'].map(
+    (name): Wrong => [
+      `a second volume ${name}`,
+      [`ingress.extraVolumes[0].name=${name}`],
+      new RegExp(
+        `ingress\\.extraVolumes has ${name}, the name of a volume of the chart: give it another one`,
+      ),
+    ],
+  ),
+  ...['a.b', 'a'.repeat(64)].map(
+    (name): Wrong => [
+      `a volume whose name Kubernetes refuses, ${name}`,
+      [`jobs.extraVolumes[0].name=${name}`],
+      /'\/jobs\/extraVolumes\/0\/name': '[a.b]+' does not match/,
+    ],
+  ),
+  [
+    'two volumes of one name',
+    ['control.extraVolumes[0].name=x', 'control.extraVolumes[1].name=x'],
+    /control\.extraVolumes has x twice/,
+  ],
+  [
+    'two volumes at one place',
+    [
+      ...['ingress.extraVolumeMounts[0].name=x', 'ingress.extraVolumeMounts[0].mountPath=/mnt/x'],
+      ...['ingress.extraVolumeMounts[1].name=y', 'ingress.extraVolumeMounts[1].mountPath=/mnt/x/'],
+    ],
+    /ingress\.extraVolumeMounts has \/mnt\/x twice/,
+  ],
   ['a broker without a port', ['kafka.brokers={kafka}'], /'\/kafka\/brokers\/0': 'kafka' does not match/],
   [
     'a spool that its volume has no place for',

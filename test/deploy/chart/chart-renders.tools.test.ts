@@ -212,6 +212,14 @@ describe('the chart', () => {
     );
   });
 
+  it('knows the name of each of its own volumes, which no other one may have', async () => {
+    const all = await Promise.all(VALUES.map((values) => render(helm, values)));
+    const list = /"hookline\.ownVolumes" -}}\n([^{]+)/.exec(readFile(`${CHART}/templates/_files.tpl`));
+    const known = [...parse(list?.[1] ?? ''), 'secrets'];
+    const names = podsOf(all.flat()).flatMap(({ pod }) => pod.volumes?.map(({ name }) => name) ?? []);
+    expect(names.filter((name) => !known.includes(name))).toEqual([]);
+  });
+
   it('has the alerts as they are, each with a link to the runbook', async () => {
     const { spec } = find(await render(helm, 'minimal'), 'PrometheusRule');
     const own = parse(readFile(`${CHART}/files/alerts.yaml`));

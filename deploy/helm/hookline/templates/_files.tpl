@@ -99,18 +99,32 @@ hookline/dialect: {{ toJson .root.Values.provider.dialect | toJson }}
 {{- define "hookline.extra" }}
 {{- $of := ternary (list "jobs") (list .process) (eq .process "setup") -}}
 {{- if .job }}{{ $of = append $of "jobs" }}{{ end -}}
-{{- $key := ternary "name" "mountPath" (eq .what "extraVolumes") -}}
 {{- $taken := dict -}}
 {{- range $from := $of }}
 {{- range index $.root.Values $from $.what }}
-{{- if regexMatch "^/(etc/hookline|var/lib/hookline|app)(/|$)" (.mountPath | default "") }}{{ fail (printf "%s.extraVolumeMounts has %s, where the chart and the image have their own files: mount it elsewhere, such as at /mnt/secrets" $from .mountPath) }}{{ end -}}
-{{- $id := get . $key }}
+{{- $id := .name }}
+{{- if eq $.what "extraVolumes" }}
+{{- if has .name (include "hookline.ownVolumes" $ | fromYamlArray) }}{{ fail (printf "%s.extraVolumes has %s, the name of a volume of the chart: give it another one, such as secrets" $from .name) }}{{ end -}}
+{{- else }}
+{{- $id = clean .mountPath }}
+{{- if regexMatch "^/(etc(/hookline(/.*)?)?|var(/lib(/hookline(/.*)?)?)?|app(/.*)?)?$" $id }}{{ fail (printf "%s.extraVolumeMounts has %s, where the chart and the image have their own files: mount it elsewhere, such as at /mnt/secrets" $from .mountPath) }}{{ end -}}
+{{- end -}}
+{{- if eq (get $taken $id) $from }}{{ fail (printf "%s.%s has %s twice" $from $.what $id) }}{{ end -}}
 {{- if not (hasKey $taken $id) }}
 - {{ toYaml . | nindent 2 | trim }}
+{{- $_ := set $taken $id $from -}}
 {{- end }}
-{{- $_ := set $taken $id true -}}
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/* The names of all volumes that the chart has in some pod: Kubernetes refuses a pod with two of a name. */}}
+{{- define "hookline.ownVolumes" -}}
+[kafka-ca, kafka-user, kafka-password, kafka-oauth, kafka-oauth-ca, kafka-token,
+registry-ca, registry-user, registry-password, registry-oauth, registry-oauth-ca, registry-token,
+provider-ca, provider-user, provider-jwt, provider-jwt-key, provider-dialect,
+sealing-key, body-store, body-store-ca, web-identity, tls, tls-client-ca, console-oidc, event-schemas, subscriptions, subscriptions-as-code,
+spool, spool-drain, kubernetes, index, probe, verify-ca, verify-user]
 {{- end -}}
 
 {{- define "hookline.mounts" -}}
