@@ -71,6 +71,21 @@ it('connects again where a network policy does not know its pod yet', async () =
   expect(await faults, String(server.listening)).toEqual([]);
 });
 
+it('connects again with mutual TLS too', async () => {
+  const free = await at(createHttpServer(), async (port) => [String(port)]);
+  const faults = faultsOf({
+    WEBHOOKS_URL: `https://127.0.0.1:${free}`,
+    NEEDS_CERTIFICATE: '1',
+    CONNECT_MS: '10000',
+  });
+  await sleep(1_000);
+  using files = selfSigned();
+  const [cert, key] = [files.certFile, files.keyFile].map((path) => readFileSync(path));
+  const tls = { cert, key, requestCert: true, rejectUnauthorized: true };
+  await using server = createHttpsServer(tls).listen(Number(free), '127.0.0.1');
+  expect(await faults, String(server.listening)).toEqual([]);
+});
+
 it.each(['TLSv1.2', 'TLSv1.3'] as const)(
   'with mutual TLS it has to begin TLS and answer nothing (%s)',
   async (version) => {
