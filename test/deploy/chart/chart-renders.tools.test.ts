@@ -212,6 +212,27 @@ describe('the chart', () => {
     );
   });
 
+  it('takes a Secret and a key whose name YAML would read as a number', async () => {
+    const set = async (secret: string) => {
+      const sets = [`sealingKey.secret=${secret}`, 'sealingKey.key=1.10', 'proxy.httpsSecret=1e3'];
+      return render(
+        helm,
+        'minimal',
+        ...sets.flatMap((one) => ['--set-string', one]),
+        '--set',
+        'proxy.port=80',
+      );
+    };
+    const pod = podsOf(await set('123')).find(
+      ({ owner }) => owner.metadata.name === 'pay-hookline-ingress',
+    )?.pod;
+    const items = [{ key: '1.10', path: 'sealing-key' }];
+    expect(pod?.volumes?.[0]?.secret).toMatchObject({ secretName: '123', items });
+    expect(JSON.stringify(pod)).toContain('"secretKeyRef":{"name":"1e3"');
+    const { SEALING_KEY_FILE } = environmentOf(await set('/mnt/secrets'), 'pay-hookline-ingress');
+    expect(SEALING_KEY_FILE).toBe('/mnt/secrets/1.10');
+  });
+
   it('knows the name of each of its own volumes, which no other one may have', async () => {
     const all = await Promise.all(VALUES.map((values) => render(helm, values)));
     const list = /"hookline\.ownVolumes" -}}\n([^{]+)/.exec(readFile(`${CHART}/templates/_files.tpl`));

@@ -143,7 +143,7 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- define "hookline.fileEnv" -}}
 {{- with .root.Values.proxy }}{{ if .httpsSecret }}
 - name: HTTPS_PROXY
-  valueFrom: { secretKeyRef: { name: {{ .httpsSecret }}, key: {{ .httpsKey }} } }
+  valueFrom: { secretKeyRef: { name: {{ .httpsSecret | quote }}, key: {{ .httpsKey | quote }} } }
 {{- end }}{{ end }}
 {{- range (include "hookline.fileList" . | fromYamlArray) }}
 - { name: {{ .env }}, value: {{ include "hookline.filePath" . }} }

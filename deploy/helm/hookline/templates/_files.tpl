@@ -42,37 +42,37 @@ hookline/dialect: {{ toJson .root.Values.provider.dialect | toJson }}
 {{- $ofProvider := and (eq .process "control") $v.control.enabled -}}
 {{- if eq (include "hookline.usesKafka" .) "true" }}
 {{- with $v.kafka.tls }}{{ if and .enabled .caSecret }}
-- { env: KAFKA_CA_FILE, dir: kafka-ca, file: ca.crt, secret: {{ .caSecret }}, key: {{ .caKey }} }
+- { env: KAFKA_CA_FILE, dir: kafka-ca, file: ca.crt, secret: {{ .caSecret | quote }}, key: {{ .caKey | quote }} }
 {{- end }}{{ end }}
 {{- end }}
 {{- include "hookline.identityFiles" . }}
 {{- with $v.schemaRegistry }}{{ if .caSecret }}
-- { env: SCHEMA_REGISTRY_CA_FILE, dir: registry-ca, file: ca.crt, secret: {{ .caSecret }}, key: {{ .caKey }} }
+- { env: SCHEMA_REGISTRY_CA_FILE, dir: registry-ca, file: ca.crt, secret: {{ .caSecret | quote }}, key: {{ .caKey | quote }} }
 {{- end }}{{ end }}
 {{- if ne .process "setup" }}
-- { env: SEALING_KEY_FILE, dir: sealing-key, file: sealing-key, secret: {{ $v.sealingKey.secret }}, key: {{ $v.sealingKey.key }} }
+- { env: SEALING_KEY_FILE, dir: sealing-key, file: sealing-key, secret: {{ $v.sealingKey.secret | quote }}, key: {{ $v.sealingKey.key | quote }} }
 {{- end }}
 {{- if ne .process "setup" }}{{ with $v.bodyStore }}{{ if .address }}{{ if .credentialsSecret }}
-- { env: AWS_SHARED_CREDENTIALS_FILE, dir: body-store, file: credentials, secret: {{ .credentialsSecret }}, key: {{ .credentialsKey }} }
+- { env: AWS_SHARED_CREDENTIALS_FILE, dir: body-store, file: credentials, secret: {{ .credentialsSecret | quote }}, key: {{ .credentialsKey | quote }} }
 {{- end }}{{ if .caSecret }}
-- { env: BODY_STORE_CA_FILE, dir: body-store-ca, file: ca.crt, secret: {{ .caSecret }}, key: {{ .caKey }} }
+- { env: BODY_STORE_CA_FILE, dir: body-store-ca, file: ca.crt, secret: {{ .caSecret | quote }}, key: {{ .caKey | quote }} }
 {{- end }}{{ end }}{{ end }}{{ end }}
 {{- if eq .process "ingress" }}{{ with $v.ingress.tls }}{{ if .secret }}
-- { env: TLS_CERT_FILE, dir: tls, file: tls.crt, secret: {{ .secret }}, key: tls.crt }
-- { env: TLS_KEY_FILE, dir: tls, file: tls.key, secret: {{ .secret }}, key: tls.key }
+- { env: TLS_CERT_FILE, dir: tls, file: tls.crt, secret: {{ .secret | quote }}, key: tls.crt }
+- { env: TLS_KEY_FILE, dir: tls, file: tls.key, secret: {{ .secret | quote }}, key: tls.key }
 {{- end }}{{ if .clientCaSecret }}
-- { env: TLS_CLIENT_CA_FILE, dir: tls-client-ca, file: ca.crt, secret: {{ .clientCaSecret }}, key: {{ .clientCaKey }} }
+- { env: TLS_CLIENT_CA_FILE, dir: tls-client-ca, file: ca.crt, secret: {{ .clientCaSecret | quote }}, key: {{ .clientCaKey | quote }} }
 {{- end }}{{ end }}{{ end }}
 {{- if eq .process "console" }}{{ with $v.console.oidc }}{{ if .issuer }}
-- { env: CONSOLE_OIDC_CLIENT_SECRET_FILE, dir: console-oidc, file: client-secret, secret: {{ required "console.oidc.secret is needed with console.oidc.issuer" .secret }}, key: {{ .secretKey }} }
+- { env: CONSOLE_OIDC_CLIENT_SECRET_FILE, dir: console-oidc, file: client-secret, secret: {{ required "console.oidc.secret is needed with console.oidc.issuer" .secret | quote }}, key: {{ .secretKey | quote }} }
 {{- end }}{{ end }}{{ end }}
 {{- if $ofProvider }}{{ with $v.provider }}
 {{- if .jwtSecret }}
-- { env: PROVIDER_JWT_FILE, dir: provider-jwt, file: jwt, secret: {{ .jwtSecret }}, key: {{ .jwtKey }} }
+- { env: PROVIDER_JWT_FILE, dir: provider-jwt, file: jwt, secret: {{ .jwtSecret | quote }}, key: {{ .jwtKey | quote }} }
 {{- end }}{{ if .jwtKeySecret }}
-- { env: PROVIDER_JWT_KEY_FILE, dir: provider-jwt-key, file: private-key.pem, secret: {{ .jwtKeySecret }}, key: {{ .jwtKeyKey }} }
+- { env: PROVIDER_JWT_KEY_FILE, dir: provider-jwt-key, file: private-key.pem, secret: {{ .jwtKeySecret | quote }}, key: {{ .jwtKeyKey | quote }} }
 {{- end }}{{ if .caSecret }}
-- { env: PROVIDER_CA_FILE, dir: provider-ca, file: ca.crt, secret: {{ .caSecret }}, key: {{ .caKey }} }
+- { env: PROVIDER_CA_FILE, dir: provider-ca, file: ca.crt, secret: {{ .caSecret | quote }}, key: {{ .caKey | quote }} }
 {{- end }}{{ end }}{{ end }}
 {{- if eq (include "hookline.usesDialect" .) "true" }}
 - { env: PROVIDER_DIALECT_FILE, dir: provider-dialect, file: dialect.json }
@@ -163,11 +163,11 @@ spool, spool-drain, kubernetes, index, probe, verify-ca, verify-user]
       - { path: {{ $first.file }}, fieldRef: { fieldPath: "metadata.annotations['hookline/dialect']" } }
   {{- else }}
   secret:
-    secretName: {{ $first.secret }}
+    secretName: {{ $first.secret | quote }}
     defaultMode: 0440
     items:
       {{- range index $byDir $dir }}
-      - { key: {{ .key }}, path: {{ .file }} }
+      - { key: {{ .key | quote }}, path: {{ .file }} }
       {{- end }}
   {{- end }}
 {{- end }}
@@ -181,7 +181,7 @@ spool, spool-drain, kubernetes, index, probe, verify-ca, verify-user]
       {{- $secret := .secret }}
       {{- range list "subscription-id" "signing-secret" "encryption-key" }}
       # Optional: which of them a subscription has is its own affair, and a Secret may come later.
-      - secret: { name: {{ $secret }}, optional: true, items: [{ key: {{ . }}, path: {{ $ref }}/{{ . }} }] }
+      - secret: { name: {{ $secret | quote }}, optional: true, items: [{ key: {{ . }}, path: {{ $ref }}/{{ . }} }] }
       {{- end }}
       {{- end }}
 {{- end }}
@@ -195,7 +195,7 @@ spool, spool-drain, kubernetes, index, probe, verify-ca, verify-user]
 {{- include "hookline.projectedVolumes" . }}
 {{- if .root.Values.eventSchemasConfigMap }}
 - name: event-schemas
-  configMap: { name: {{ .root.Values.eventSchemasConfigMap }} }
+  configMap: { name: {{ .root.Values.eventSchemasConfigMap | quote }} }
 {{- end }}
 {{- include "hookline.extra" (merge (dict "what" "extraVolumes") .) }}
 {{- end -}}

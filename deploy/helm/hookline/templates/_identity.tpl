@@ -85,32 +85,32 @@ SCHEMA_REGISTRY_HEADERS: {{ include "hookline.pairs" . | quote }}
 {{- $user := include "hookline.user" . | fromYaml -}}
 {{- if eq (include "hookline.usesKafka" .) "true" }}
 {{- if and $v.kafka.tls.enabled $user.certificateSecret }}
-- { env: KAFKA_CERT_FILE, dir: kafka-user, file: tls.crt, secret: {{ $user.certificateSecret }}, key: {{ $v.kafka.tls.certificateKey }} }
-- { env: KAFKA_KEY_FILE, dir: kafka-user, file: tls.key, secret: {{ $user.certificateSecret }}, key: {{ $v.kafka.tls.keyKey }} }
+- { env: KAFKA_CERT_FILE, dir: kafka-user, file: tls.crt, secret: {{ $user.certificateSecret | quote }}, key: {{ $v.kafka.tls.certificateKey | quote }} }
+- { env: KAFKA_KEY_FILE, dir: kafka-user, file: tls.key, secret: {{ $user.certificateSecret | quote }}, key: {{ $v.kafka.tls.keyKey | quote }} }
 {{- end }}
 {{- if has $sasl.mechanism (list "PLAIN" "SCRAM-SHA-256" "SCRAM-SHA-512") }}
-- { env: KAFKA_PASSWORD_FILE, dir: kafka-password, file: password, secret: {{ required (printf "kafka.credentials.%s.passwordSecret is needed with kafka.sasl.mechanism" (.user | default .process)) $user.passwordSecret }}, key: {{ $sasl.passwordKey }} }
+- { env: KAFKA_PASSWORD_FILE, dir: kafka-password, file: password, secret: {{ required (printf "kafka.credentials.%s.passwordSecret is needed with kafka.sasl.mechanism" (.user | default .process)) $user.passwordSecret | quote }}, key: {{ $sasl.passwordKey | quote }} }
 {{- end }}
 {{- if $sasl.oauth.tokenUrl }}
-- { env: KAFKA_OAUTH_CLIENT_SECRET_FILE, dir: kafka-oauth, file: client-secret, secret: {{ required (printf "kafka.credentials.%s.oauthSecret is needed with kafka.sasl.oauth.tokenUrl" (.user | default .process)) $user.oauthSecret }}, key: {{ $sasl.oauth.secretKey }} }
+- { env: KAFKA_OAUTH_CLIENT_SECRET_FILE, dir: kafka-oauth, file: client-secret, secret: {{ required (printf "kafka.credentials.%s.oauthSecret is needed with kafka.sasl.oauth.tokenUrl" (.user | default .process)) $user.oauthSecret | quote }}, key: {{ $sasl.oauth.secretKey | quote }} }
 {{- with $sasl.oauth.caSecret }}
-- { env: KAFKA_OAUTH_CA_FILE, dir: kafka-oauth-ca, file: ca.crt, secret: {{ . }}, key: {{ $sasl.oauth.caKey }} }
+- { env: KAFKA_OAUTH_CA_FILE, dir: kafka-oauth-ca, file: ca.crt, secret: {{ . | quote }}, key: {{ $sasl.oauth.caKey | quote }} }
 {{- end }}
 {{- end }}
 {{- end }}
 {{- with $v.schemaRegistry }}{{ if .passwordSecret }}
-- { env: SCHEMA_REGISTRY_PASSWORD_FILE, dir: registry-password, file: password, secret: {{ .passwordSecret }}, key: {{ .passwordKey }} }
+- { env: SCHEMA_REGISTRY_PASSWORD_FILE, dir: registry-password, file: password, secret: {{ .passwordSecret | quote }}, key: {{ .passwordKey | quote }} }
 {{- end }}{{ if .oauth.tokenUrl }}
-- { env: SCHEMA_REGISTRY_OAUTH_CLIENT_SECRET_FILE, dir: registry-oauth, file: client-secret, secret: {{ required "schemaRegistry.oauth.secret is needed with schemaRegistry.oauth.tokenUrl" .oauth.secret }}, key: {{ .oauth.secretKey }} }
+- { env: SCHEMA_REGISTRY_OAUTH_CLIENT_SECRET_FILE, dir: registry-oauth, file: client-secret, secret: {{ required "schemaRegistry.oauth.secret is needed with schemaRegistry.oauth.tokenUrl" .oauth.secret | quote }}, key: {{ .oauth.secretKey | quote }} }
 {{- if .oauth.caSecret }}
-- { env: SCHEMA_REGISTRY_OAUTH_CA_FILE, dir: registry-oauth-ca, file: ca.crt, secret: {{ .oauth.caSecret }}, key: {{ .oauth.caKey }} }
+- { env: SCHEMA_REGISTRY_OAUTH_CA_FILE, dir: registry-oauth-ca, file: ca.crt, secret: {{ .oauth.caSecret | quote }}, key: {{ .oauth.caKey | quote }} }
 {{- end }}{{ end }}{{ if .certificateSecret }}
-- { env: SCHEMA_REGISTRY_CERT_FILE, dir: registry-user, file: tls.crt, secret: {{ .certificateSecret }}, key: {{ .certificateKey }} }
-- { env: SCHEMA_REGISTRY_KEY_FILE, dir: registry-user, file: tls.key, secret: {{ .certificateSecret }}, key: {{ .keyKey }} }
+- { env: SCHEMA_REGISTRY_CERT_FILE, dir: registry-user, file: tls.crt, secret: {{ .certificateSecret | quote }}, key: {{ .certificateKey | quote }} }
+- { env: SCHEMA_REGISTRY_KEY_FILE, dir: registry-user, file: tls.key, secret: {{ .certificateSecret | quote }}, key: {{ .keyKey | quote }} }
 {{- end }}{{ end }}
 {{- if and (eq .process "control") $v.control.enabled }}{{ with $v.provider.certificateSecret }}
-- { env: PROVIDER_CERT_FILE, dir: provider-user, file: tls.crt, secret: {{ . }}, key: {{ $v.provider.certificateKey }} }
-- { env: PROVIDER_KEY_FILE, dir: provider-user, file: tls.key, secret: {{ . }}, key: {{ $v.provider.keyKey }} }
+- { env: PROVIDER_CERT_FILE, dir: provider-user, file: tls.crt, secret: {{ . | quote }}, key: {{ $v.provider.certificateKey | quote }} }
+- { env: PROVIDER_KEY_FILE, dir: provider-user, file: tls.key, secret: {{ . | quote }}, key: {{ $v.provider.keyKey | quote }} }
 {{- end }}{{ end }}
 {{- end -}}
 
