@@ -73,6 +73,7 @@ describe.each(VALUES)('the chart with %s values', (values) => {
         .flatMap(({ volumeMounts }) => volumeMounts ?? [])
         .map(({ name }) => name);
       expect(mounted.sort(), owner.metadata.name).toEqual(volumes);
+      expect([...new Set(volumes)], owner.metadata.name).toEqual(volumes);
     }
   });
 
@@ -182,6 +183,11 @@ describe('the chart', () => {
       '/mnt/secrets/tls.key',
       '/mnt/secrets/subscriptions',
     ]);
+    for (const process of ['control', 'console', 'verify', 'test-doctor'])
+      expect(environmentOf(await render(helm, 'files'), `pay-hookline-${process}`)).toHaveProperty(
+        'SECRETS_DIR',
+        '/mnt/secrets/subscriptions',
+      );
   });
 
   it("gives every pod the volumes of its process, those of jobs to jobs, and a job with a process's files both", async () => {
