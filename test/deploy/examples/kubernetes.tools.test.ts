@@ -11,8 +11,8 @@ const metrics = new Set(
     .map(({ name }) => name),
 );
 
-const example = (name: string) =>
-  render(helm, 'minimal', '-f', join(ROOT, 'deploy/examples/kubernetes', `${name}-values.yaml`));
+const example = (name: string, ...flags: string[]) =>
+  render(helm, 'minimal', '-f', join(ROOT, 'deploy/examples/kubernetes', `${name}-values.yaml`), ...flags);
 
 describe.each([
   ['keda', 'ScaledObject'],
@@ -48,8 +48,11 @@ describe('the example vault-agent', () => {
   }
 
   it('has the agent write each file that a pod reads, with a token that is there, and mounts no Secret', async () => {
-    const pods = podsOf(await example('vault-agent'));
-    expect(pods.length).toBeGreaterThan(5);
+    const login =
+      'console.userHeader=X-User,console.roles={payments=view},console.trustedProxies={10.0.0.0/8}';
+    const all = 'console.enabled=true,verify.enabled=true,ingress.spool.enabled=true';
+    const pods = podsOf(await example('vault-agent', '--set', `${all},${login}`));
+    expect(pods.length).toBeGreaterThan(8);
     for (const { owner, pod, metadata } of pods) {
       const { annotations = {} } = metadata;
       const who = `${owner.kind} ${owner.metadata.name}`;
