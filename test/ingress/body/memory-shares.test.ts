@@ -19,3 +19,11 @@ it('shares the default budget so that twelve bodies of 50 MB are let in at once,
   const atOnce = (bytes: number) => Math.floor(new TakenBytes(bytes).freeFor(body) / body);
   expect([atOnce(large), atOnce(read)]).toEqual([12, 5]);
 });
+
+it('lets eight of these in while a second one is worked on', () => {
+  const body = 50_000_000;
+  const { large, atWork } = memoryShares(Number(ingressSettings.memoryBudgetBytes.fallback), 50 * MIB);
+  const taken = new TakenBytes(large);
+  taken.add(WORK_FACTOR * atWork);
+  expect(Math.floor(taken.freeFor(body) / body)).toBe(8);
+});
