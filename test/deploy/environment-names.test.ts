@@ -23,7 +23,7 @@ const known = new Set([...OF_AWS, ...ingress, ...control, ...ofConsole, ...ofTop
 
 /** Names in a chart's environment template: the keys of plain values, `env:` of the files, and `name:` of variables. */
 function namesInChart(): Set<string> {
-  const text = ['_environment', '_identity', '_pod']
+  const text = ['_environment', '_files', '_identity', '_pod']
     .map((name) => readFile(`${CHART}/templates/${name}.tpl`))
     .join('');
   const names = text.matchAll(

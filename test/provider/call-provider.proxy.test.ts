@@ -1,6 +1,4 @@
 import { expect, it } from 'vitest';
-import { createBreaker } from '../../src/provider/breaker.ts';
-import { systemClock as clock } from '../../src/runtime/clock.ts';
 import { openBehindProxy, type ProxyMode } from '../support/connect-proxy.ts';
 import { openProviderHarness } from '../support/provider-harness.ts';
 import { until } from '../support/until.ts';
@@ -65,17 +63,13 @@ it('a token that the proxy gives no connection for names the proxy', async () =>
 
 it('a provider behind a proxy that gives no connections counts as unavailable until it gives them', async () => {
   await using the = await openProxiedProvider();
-  const told: (string | null)[] = [];
-  const onChange = (why: string | null) => void told.push(why);
-  const breaker = createBreaker({ call: the.call, clock, onChange, probeAfterMs: [50] });
-  await breaker.call(list);
+  await the.call(list);
   the.refuse(502);
   await until('the breaker opens', async () => {
-    await breaker.call(create);
-    return told.length > 0;
+    await the.call(create);
+    return the.unavailable.length > 0;
   });
-  expect(told).toEqual([expect.stringContaining('answered 502 to CONNECT')]);
+  expect(the.unavailable).toEqual([expect.stringContaining('answered 502 to CONNECT')]);
   the.proxy.mode = 'connect';
-  await until('the breaker closes', () => told.at(-1) === null);
-  await breaker.stop();
+  await until('the breaker closes', () => the.unavailable.at(-1) === null);
 });

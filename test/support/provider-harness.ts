@@ -30,12 +30,15 @@ export async function openProviderHarness(env: Record<string, string> = {}) {
   const requests: string[] = [];
   const tokenRequests: string[] = [];
   const narrower: (readonly string[])[] = [];
+  /** Why the provider is unavailable, and null when it is back, each time. */
+  const unavailable: (string | null)[] = [];
   const provider = openProvider({
     files: { renewed() {}, unusable() {} },
     settings,
     newId: () => 'an-id',
     clock: systemClock,
     onNarrowerScope: (missing) => narrower.push(missing),
+    onUnavailable: (why) => unavailable.push(why),
     onRequest(operation, outcome) {
       const list = operation === 'POST oauth/token' ? tokenRequests : requests;
       list.push(`${operation} ${outcome}`);
@@ -50,6 +53,7 @@ export async function openProviderHarness(env: Record<string, string> = {}) {
     requests,
     tokenRequests,
     narrower,
+    unavailable,
     logged,
     call: provider.call,
     api: createProviderApi(provider.call, settings.dialect),
