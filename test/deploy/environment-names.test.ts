@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { verifySettings } from '../../src/cli/verify/verify-settings.ts';
 import { consoleConfig } from '../../src/console/settings/console-config.ts';
 import { controlConfig } from '../../src/control/config.ts';
 import { ingressConfig } from '../../src/ingress/settings.ts';
@@ -16,10 +17,14 @@ const namesOf = (config: object) => settingsOf(config).map(({ name }) => name);
 const ingress = namesOf(ingressConfig);
 const control = namesOf(controlConfig);
 const ofConsole = namesOf(consoleConfig('{TOPIC_PREFIX}'));
-const ofTopicsJob = namesOf({ recordSizeSettings });
+/** Of the jobs, beside those of the processes. */
+const ofJobs = [
+  ...namesOf({ recordSizeSettings }),
+  ...namesOf({ verifySettings }).filter((name) => name.endsWith('_FILE')),
+];
 /** AWS's own, which the SDK reads: credentials by its default chain. */
 const OF_AWS = ['AWS_ROLE_ARN', 'AWS_WEB_IDENTITY_TOKEN_FILE'];
-const known = new Set([...OF_AWS, ...ingress, ...control, ...ofConsole, ...ofTopicsJob]);
+const known = new Set([...OF_AWS, ...ingress, ...control, ...ofConsole, ...ofJobs]);
 
 /** Names in a chart's environment template: the keys of plain values, `env:` of the files, and `name:` of variables. */
 function namesInChart(): Set<string> {
@@ -36,12 +41,11 @@ describe('the variables of the chart', () => {
   it('are read by the code, each of them', () => {
     const names = [...namesInChart()];
     expect(names.length).toBeGreaterThan(20);
-    // Of the job that makes the topics, beside those of the processes.
     expect(names.filter((name) => !known.has(name))).toEqual([]);
   });
 
   it('are those that it says it sets itself', () => {
-    expect([...namesInChart()].sort()).toEqual([...SET_BY_CHART, ...OF_AWS, ...ofTopicsJob].sort());
+    expect([...namesInChart()].sort()).toEqual([...SET_BY_CHART, ...OF_AWS, ...ofJobs].sort());
   });
 
   it.each([

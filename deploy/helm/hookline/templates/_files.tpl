@@ -74,6 +74,13 @@ hookline/dialect: {{ toJson .root.Values.provider.dialect | toJson }}
 {{- end }}{{ if .caSecret }}
 - { env: PROVIDER_CA_FILE, dir: provider-ca, file: ca.crt, secret: {{ .caSecret | quote }}, key: {{ .caKey | quote }} }
 {{- end }}{{ end }}{{ end }}
+{{- if eq (.user | default "") "verify" }}{{ with $v.verify }}
+{{- if .caSecret }}
+- { env: VERIFY_CA_FILE, dir: verify-ca, file: ca.crt, secret: {{ .caSecret | quote }}, key: {{ .caKey | quote }} }
+{{- end }}{{ if .certificateSecret }}
+- { env: VERIFY_CERT_FILE, dir: verify-user, file: tls.crt, secret: {{ .certificateSecret | quote }}, key: tls.crt }
+- { env: VERIFY_KEY_FILE, dir: verify-user, file: tls.key, secret: {{ .certificateSecret | quote }}, key: tls.key }
+{{- end }}{{ end }}{{ end }}
 {{- if eq (include "hookline.usesDialect" .) "true" }}
 - { env: PROVIDER_DIALECT_FILE, dir: provider-dialect, file: dialect.json }
 {{- end }}
