@@ -142,7 +142,8 @@ it.each([
     try {
       const key = Buffer.from('k');
       const headers = new Map();
-      for (let n = 0; n < 2; n++) {
+      // A broker may know of its quota a little later: one that comes before then is not held up.
+      for (let n = 0; n < 2 || troubles.length === 0; n++) {
         await publisher.publish({ topic, key, value: Buffer.alloc(60_000), headers }, 60_000);
         if (n === 0) await systemClock.sleep(ms);
       }
