@@ -7,6 +7,8 @@ const { WEBHOOKS_URL, NEEDS_CERTIFICATE, READY_HOSTS, CONSOLE_URL } = process.en
 // A network policy takes a moment to know a pod that has just started, such as this one: its connections are refused until then.
 const { CONNECT_MS = '10000' } = process.env;
 const deadline = performance.now() + Number(CONNECT_MS);
+/** Of each attempt. */
+const ANSWER_MS = 10_000;
 if (NEEDS_CERTIFICATE) {
   const fault = await faultOfMutualTls(new URL(WEBHOOKS_URL));
   if (fault) faults.push(fault);
@@ -35,29 +37,34 @@ if (faults.length === 0) console.log('Webhooks are received and judged, and ever
 process.exit(faults.length === 0 ? 0 : 1);
 
 /** The answer; of what gives none its status says why. */
-async function ask(url, request) {
+function ask(url, request) {
+  return again(() => fetch(url, { ...request, signal: AbortSignal.timeout(ANSWER_MS) })).catch(({ cause, message }) => {
+    const status = `not at all: ${cause?.message || (cause?.code ?? message)}`;
+    return { ok: false, status, text: async () => status };
+  });
+}
+
+/** Without a certificate, which this test has not, TLS begins and nothing is answered. */
+function faultOfMutualTls(url) {
+  return again(() => faultOfHandshake(url)).catch(({ message }) => `ingress ${message}`);
+}
+
+/** What fails is tried again, until the deadline. */
+async function again(attempt) {
   for (;;) {
     try {
-      return await fetch(url, request);
-    } catch ({ cause, message }) {
-      const status = `not at all: ${cause?.message || (cause?.code ?? message)}`;
-      if (performance.now() > deadline) return { ok: false, status, text: async () => status };
+      return await attempt();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
       await sleep(500);
     }
   }
 }
 
-/** Without a certificate, which this test has not, TLS begins and nothing is answered. */
-async function faultOfMutualTls(url) {
-  for (;;) {
-    const fault = await faultOfHandshake(url);
-    if (!fault || performance.now() > deadline) return fault;
-    await sleep(500);
-  }
-}
-
+/** Null where there is none; throws where it did not come so far that there could be one. */
 function faultOfHandshake({ hostname: host, port }) {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
+    const failed = (how) => reject(new Error(how));
     let hasBegun = false;
     const socket = connect({ host, port: Number(port) || 443, rejectUnauthorized: false }, () => {
       hasBegun = true;
@@ -66,11 +73,11 @@ function faultOfHandshake({ hostname: host, port }) {
     socket.once('data', () => resolve('ingress answers who has no client certificate'));
     // In TLS 1.2 the refusal comes before the end of the handshake.
     socket.once('error', ({ code = '', message }) =>
-      resolve(hasBegun || code.startsWith('ERR_SSL') ? null : `ingress does not answer: ${message}`),
+      hasBegun || code.startsWith('ERR_SSL') ? resolve(null) : failed(`does not answer: ${message}`),
     );
-    socket.once('close', () => resolve(hasBegun ? null : 'ingress closes the connection before TLS'));
-    socket.setTimeout(10_000, () => {
-      resolve('ingress does not answer within 10 s');
+    socket.once('close', () => (hasBegun ? resolve(null) : failed('closes the connection before TLS')));
+    socket.setTimeout(ANSWER_MS, () => {
+      failed('does not answer within 10 s');
       socket.destroy();
     });
   });
