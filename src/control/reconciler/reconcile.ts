@@ -62,7 +62,11 @@ export async function reconcile(deps: ReconcileDeps, tries: Tries, lease: Lease)
   if (deps.mode === 'off') return;
   const found = await compare(deps, signal);
   await deps.finished.caughtUp(signal);
-  const isNews = (drift: Drift) => deps.reported.of(subjectOfDrift(drift))?.message !== textOf(drift);
+  const isNews = (drift: Drift) => {
+    const before = deps.reported.of(subjectOfDrift(drift));
+    // One that was created anew, and is lost again, is another subscription.
+    return before?.message !== textOf(drift) || before.subscriptionId !== drift.subscriptionId;
+  };
   const confirmed = found.drifts.some(isNews) ? await confirm(deps, found.drifts, signal) : found.drifts;
   deps.onCompared(confirmed);
   const store = async (result: CommandResult) => {

@@ -157,6 +157,21 @@ describe('drift', () => {
     ]);
   });
 
+  it('is told again of a subscription that was created anew and is lost again before the next look', async () => {
+    await using one = await harnessWithOne();
+    const the = reconcilerOf(one.harness, 'repair');
+    await one.harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${one.id}`);
+    await the.look();
+    const second = String(one.harness.state.get('a')?.subscriptionId);
+    expect(second).not.toBe(one.id);
+    await one.harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${second}`);
+    await the.look();
+    expect(the.drifts.map(({ errorCode, subscriptionId }) => [errorCode, subscriptionId])).toEqual([
+      ['SUBSCRIPTION_MISSING', one.id],
+      ['SUBSCRIPTION_MISSING', second],
+    ]);
+  });
+
   it('is told once by however many processes: what the topic holds of it is known', async () => {
     await using one = await harnessWithOne();
     const first = reconcilerOf(one.harness);

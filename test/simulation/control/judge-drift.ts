@@ -21,8 +21,8 @@ export function judgeDrift(
     const wasOpen = before !== undefined && before.errorCode !== null;
     last.set(subject, report);
     if (report.errorCode === null && !wasOpen) faults.push(`drift of ${subject} ends, and had not begun`);
-    if (report.errorCode !== null && wasOpen && before.message === report.message)
-      faults.push(`drift of ${subject} is reported twice`);
+    const isSame = before?.message === report.message && before.subscriptionId === report.subscriptionId;
+    if (report.errorCode !== null && wasOpen && isSame) faults.push(`drift of ${subject} is reported twice`);
   }
   // An empty list is taken for a wrong dialect while the state has active ones: then nothing is compared.
   if (system.reconcile === 'off' || provider.subscriptions.size === 0) return faults;

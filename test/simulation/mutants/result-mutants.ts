@@ -68,8 +68,8 @@ export const REPORTS: readonly Mutant[] = [
     of: 'control',
     name: 'drift is reported at each comparison',
     file: 'control/reconciler/reconcile.ts',
-    find: 'deps.reported.of(subjectOfDrift(drift))?.message !== textOf(drift);',
-    put: "textOf(drift) !== '';",
+    find: 'return before?.message !== textOf(drift) || before.subscriptionId !== drift.subscriptionId;',
+    put: "return textOf(drift) !== '' || before === undefined;",
   },
   {
     of: 'control',
