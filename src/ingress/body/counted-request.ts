@@ -20,6 +20,32 @@ export const FRAGMENTED = 'HOOKLINE_BODY_FRAGMENTED';
 
 const COUNTS = Symbol('what has come in chunks');
 
+/** Who takes a body that comes in one piece: without the stream that it would pass, which costs as much as its signature. */
+export type WholeTaker = {
+  /** Content-Length */
+  readonly length: number;
+  take(body: Buffer): void;
+  /** It comes in another way: read it as a stream. Called before anything of it is there. */
+  readOn(): void;
+};
+
+/** Node's own way to end a request that nobody reads as a stream, which it has for those without a body. Older releases of Node 24 have none. */
+type Closing = { _dumpAndCloseReadable?(): void };
+const CAN_CLOSE = (IncomingMessage.prototype as Closing)._dumpAndCloseReadable !== undefined;
+
+/**
+ * Hands the body over to `taker`, unless the returned function is called before.
+ * @returns undefined where it can only be read as a stream
+ */
+export function takeWhole(request: object, taker: WholeTaker): (() => void) | undefined {
+  if (!CAN_CLOSE || !('taker' in request)) return undefined;
+  const counted = request as Counted;
+  counted.taker = taker;
+  return () => {
+    counted.taker = undefined;
+  };
+}
+
 type Counts = { chunks: number; bytes: number; isCut?: boolean; isRefused?: boolean };
 type CountedSocket = Socket & { [COUNTS]?: Counts };
 
@@ -29,6 +55,7 @@ type Counted = {
   chunks: number;
   /** A part of its body was dropped. */
   isCut: boolean;
+  taker: WholeTaker | undefined;
 };
 
 /**
@@ -40,14 +67,18 @@ export function countedRequests(refuse: (socket: Socket) => void): typeof Incomi
   return class CountedRequest extends IncomingMessage implements Counted {
     chunks = 0;
     isCut = false;
+    taker: WholeTaker | undefined;
     /** Of its body. */
     readonly #own: Counts = { chunks: 0, bytes: 0 };
     #held: Pieces | undefined;
+    #whole: Buffer | undefined;
 
     override push(chunk: Buffer | null, encoding?: BufferEncoding): boolean {
       // Nor its end: what was dropped is missing.
       if (this.isCut) return false;
       if (chunk === null) {
+        if (this.#whole) return this.#handOver(this.#whole);
+        this.#readOn();
         this.#flush();
         return super.push(chunk, encoding);
       }
@@ -58,6 +89,11 @@ export function countedRequests(refuse: (socket: Socket) => void): typeof Incomi
       const isMany = isAbove(all, MAX_SMALL_CHUNKS) && isAbove(this.#own, FEW_CHUNKS);
       if (isMany && !isProven(socket)) return this.#cut(all);
       this.chunks++;
+      if (chunk.length === this.taker?.length) {
+        this.#whole = chunk;
+        return true;
+      }
+      this.#readOn();
       // The first is often the only one.
       if (this.#own.chunks > 1 && chunk.length < SMALL_CHUNK_BYTES) return this.#hold(chunk);
       this.#flush();
@@ -66,6 +102,21 @@ export function countedRequests(refuse: (socket: Socket) => void): typeof Incomi
 
     override _read(size: number): void {
       if (!this.isCut) super._read(size);
+    }
+
+    #handOver(whole: Buffer): boolean {
+      const { taker } = this;
+      this.taker = undefined;
+      this.#whole = undefined;
+      (this as Closing)._dumpAndCloseReadable?.();
+      taker?.take(whole);
+      return false;
+    }
+
+    #readOn(): void {
+      const { taker } = this;
+      this.taker = undefined;
+      taker?.readOn();
     }
 
     /** Until all is parsed that Node reads at once; false: it should read no more before. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { HooklineError } from '../../core/errors.ts';
 import type { BodyMemory } from './body-memory.ts';
-import { costOf } from './counted-request.ts';
+import { costOf, takeWhole } from './counted-request.ts';
 import type { ConnectionTrust } from './open-bodies.ts';
 import { type BodyClass, CANNOT_PASS, type OpenBody } from './open-bodies.ts';
 import { Pieces } from './pieces.ts';
@@ -49,6 +49,7 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
     };
     const stop = () => {
       over();
+      untake?.();
       request.off('data', onData).off('end', onEnd).off('close', onClose);
     };
     const fail = (error: HooklineError) => {
@@ -116,7 +117,14 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
       if (!isOver) fail(new HooklineError('BODY_INCOMPLETE'));
     };
     open.end = fail;
-    request.on('data', onData).on('end', onEnd).on('close', onClose);
+    const readOn = () => void request.on('data', onData).on('end', onEnd);
+    const take = (body: Buffer) => {
+      onData(body);
+      onEnd();
+    };
+    const untake = takeWhole(request, { length: declared <= limit ? declared : Number.NaN, take, readOn });
+    if (!untake) readOn();
+    request.on('close', onClose);
     // What is wrong with the connection shows as its close; an error without a listener would end the process.
     request.on('error', () => {});
   });
