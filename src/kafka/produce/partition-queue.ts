@@ -2,26 +2,10 @@ import { HooklineError } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { TopicLimits } from '../admin/topic-limits.ts';
 import { type AttemptError, type AttemptOutcome, remedyFor, toAttemptError } from './attempt-error.ts';
-import type { WireRecord } from './encode-batch.ts';
+import { isWhole, type Pending, rejectAll, rejectLate, stillWanted, sum } from './pending.ts';
 import type { ProducerSession } from './producer-session.ts';
 import type { SessionPool } from './session-pool.ts';
-import { Sharing, type UsualTime } from './sharing.ts';
-
-/** A record that waits for its confirmation. */
-export type Pending = WireRecord & {
-  /** Of its publishing; a refusal renews it. */
-  timestamp: bigint;
-  /** Its size on the wire, or a few bytes less: never more. */
-  readonly bytes: number;
-  /** The partition that it was published to, where its key doesn't say that. */
-  readonly partition: number | undefined;
-  /** On the clock of `clock.now()`. After it the record is rejected, and no longer sent. */
-  readonly deadline: number;
-  /** Confirmed or rejected. */
-  settled: boolean;
-  readonly confirm: (partition: number, offset: bigint) => void;
-  readonly reject: (error: Error) => void;
-};
+import { Sharing, type Waves } from './sharing.ts';
 
 export type PartitionQueueDeps = {
   readonly topic: string;
@@ -30,7 +14,7 @@ export type PartitionQueueDeps = {
   /** Gives the sessions for a batch: for all its attempts, or those that share their request. */
   readonly sessionsFor: (batch: { readonly isAlone: boolean }) => SessionPool;
   readonly limits: TopicLimits;
-  readonly usual: UsualTime;
+  readonly waves: Waves;
   readonly clock: Clock;
   readonly onAttempt: (outcome: AttemptOutcome | 'confirmed', why: string) => void;
   /** The topic has another number of partitions: the queue has stopped and keeps what it has. */
@@ -69,7 +53,7 @@ export class PartitionQueue {
 
   constructor(deps: PartitionQueueDeps) {
     this.#deps = deps;
-    this.#sharing = new Sharing(deps.usual, deps.clock);
+    this.#sharing = new Sharing(deps.waves, deps.clock);
   }
 
   push(record: Pending): void {
@@ -102,7 +86,7 @@ export class PartitionQueue {
   async #run(): Promise<void> {
     // Those who publish at once share the first batch.
     await this.#deps.clock.tick();
-    while (this.#queue.length > 0 && !this.#halted) {
+    while (await this.#mayTake()) {
       this.#inFlight = this.#takeBatch();
       await this.#deliver(this.#inFlight);
       this.#inFlight = [];
@@ -112,6 +96,11 @@ export class PartitionQueue {
       await this.#deps.clock.tick();
     }
     this.#running = undefined;
+  }
+
+  async #mayTake(): Promise<boolean> {
+    if (this.#queue.length > 0) await this.#sharing.next();
+    return this.#queue.length > 0 && !this.#halted;
   }
 
   #takeBatch(): Pending[] {
@@ -169,9 +158,7 @@ export class PartitionQueue {
     { attempt, isAlone, isElsewhere }: Attempt,
   ): Promise<AttemptError | HooklineError | null> {
     const { topic, partition, partitions, onAttempt } = this.#deps;
-    const begin = this.#deps.clock.now();
-    const note = (isSure: boolean) =>
-      this.#sharing.note({ ms: this.#deps.clock.now() - begin, isAlone, isSure });
+    const end = this.#sharing.begin({ records: batch.length, isAlone });
     try {
       // Asked again right before the write: opening a session and looking up the leader may take longer than a deadline.
       const mayBegin = () => isWhole(batch, this.#deps.clock.now());
@@ -182,15 +169,18 @@ export class PartitionQueue {
         );
       const offset = await sessions.attempt(send, attempt % SAME_CLIENT_RETRIES === 0);
       onAttempt('confirmed', '');
-      note(true);
+      end(true);
       for (const [n, record] of batch.entries()) {
         if (!record.settled) record.confirm(partition, offset + BigInt(n));
       }
       return null;
     } catch (error) {
-      if (error instanceof HooklineError) return error;
+      if (error instanceof HooklineError) {
+        end();
+        return error;
+      }
       const failure = toAttemptError(error);
-      if (failure.outcome === 'unknown') note(false);
+      end(failure.outcome === 'unknown' ? false : undefined);
       if (failure.outcome === 'late') this.expire(this.#deps.clock.now());
       else onAttempt(failure.outcome, failure.message);
       return failure;
@@ -229,22 +219,4 @@ export class PartitionQueue {
   #giveUp(batch: readonly Pending[], cause?: AttemptError): void {
     rejectAll(batch, new HooklineError('RECORD_TOO_LARGE', undefined, { cause, topic: this.#deps.topic }));
   }
-}
-
-/** The same array where no record was given up: then the identical batch is sent again. */
-const stillWanted = (batch: Pending[]): Pending[] =>
-  batch.some(({ settled }) => settled) ? batch.filter(({ settled }) => !settled) : batch;
-
-const isWhole = (batch: readonly Pending[], now: number) =>
-  batch.every(({ settled, deadline }) => !settled && deadline > now);
-
-const sum = (batch: readonly Pending[]) => batch.reduce((bytes, record) => bytes + record.bytes, 0);
-
-/** Its deadline has passed: it may have been written or not. */
-export function rejectLate(record: Pending): void {
-  if (!record.settled) record.reject(new HooklineError('PUBLISH_DEADLINE'));
-}
-
-function rejectAll(batch: readonly Pending[], error: Error): void {
-  for (const record of batch) if (!record.settled) record.reject(error);
 }

@@ -3,10 +3,10 @@ import { type OutgoingRecord, type Position, wireBytes } from '../../core/record
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { type TopicLimits, UNKNOWN_LIMITS } from '../admin/topic-limits.ts';
 import { type AttemptOutcome, toAttemptError } from './attempt-error.ts';
-import type { Pending } from './partition-queue.ts';
+import type { Pending } from './pending.ts';
 import type { ProducerSession } from './producer-session.ts';
 import { SessionPools } from './session-pool.ts';
-import { UsualTime } from './sharing.ts';
+import { Waves } from './sharing.ts';
 import { TopicHealth } from './topic-health.ts';
 import { TopicQueues } from './topic-queues.ts';
 
@@ -49,11 +49,12 @@ export class Publisher {
   readonly #sweep: Timer;
   #backlog = 0;
   readonly #health: TopicHealth;
-  readonly #usual = new UsualTime();
+  readonly #waves: Waves;
   #closed = false;
 
   constructor(deps: PublisherDeps) {
     this.#deps = deps;
+    this.#waves = new Waves(deps.clock);
     this.#sessions = new SessionPools(deps.sessions ?? 1, {
       open: deps.openSession,
       clock: deps.clock,
@@ -180,7 +181,7 @@ export class Publisher {
         topic,
         sessionsFor: ({ isAlone }) => (isAlone ? this.#sessions.leastBusy() : this.#sessions.ofThisTurn()),
         limits: this.#deps.limits ?? UNKNOWN_LIMITS,
-        usual: this.#usual,
+        waves: this.#waves,
         clock: this.#deps.clock,
         onAttempt: (outcome, why) => this.#onAttempt(topic, outcome, why),
         countPartitions: () => this.#countPartitions(topic),

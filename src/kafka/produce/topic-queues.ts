@@ -1,4 +1,5 @@
-import { PartitionQueue, type PartitionQueueDeps, type Pending, rejectLate } from './partition-queue.ts';
+import { PartitionQueue, type PartitionQueueDeps } from './partition-queue.ts';
+import { type Pending, rejectLate } from './pending.ts';
 
 export type TopicQueuesDeps = Omit<PartitionQueueDeps, 'partition' | 'partitions' | 'onReplan'> & {
   /** The topic's number of partitions now, however long it takes to learn it. */

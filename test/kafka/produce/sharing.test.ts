@@ -1,24 +1,27 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Sharing, UsualTime } from '../../../src/kafka/produce/sharing.ts';
+import { Sharing, UsualTime, Waves } from '../../../src/kafka/produce/sharing.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 
 let now: number;
-let usual: UsualTime;
+let waves: Waves;
 let sharing: Sharing;
 const clock = { ...systemClock, now: () => now };
 
 beforeEach(() => {
   now = 1_000_000;
-  usual = new UsualTime();
-  sharing = new Sharing(usual, clock);
+  waves = new Waves(clock);
+  sharing = new Sharing(waves, clock);
 });
 
 /** A batch of this partition that took so long. */
-const took = (ms: number, more: { isAlone?: boolean; isSure?: boolean } = {}) =>
-  sharing.note({ ms, isAlone: false, isSure: true, ...more });
+const took = (ms: number, { isAlone = false, isSure = true } = {}) => {
+  const end = sharing.begin({ records: 1, isAlone });
+  now += ms;
+  end(isSure);
+};
 /** Batches of other partitions. */
 const others = (count: number, ms: number) => {
-  for (let n = 0; n < count; n++) usual.note(ms);
+  for (let n = 0; n < count; n++) waves.usual.note(ms);
 };
 /** How long it goes by itself from now on, to the nearest 100 ms. */
 const apartMs = () => {
@@ -37,6 +40,7 @@ describe('a partition shares its requests', () => {
   it('while they take no longer than usual, however long that is', () => {
     others(200, 60);
     took(400);
+    took(400);
     expect(apartMs()).toBe(0);
   });
 
@@ -47,22 +51,28 @@ describe('a partition shares its requests', () => {
     expect(sharing.allows(1_000)).toBe(true);
   });
 
-  it('not for a while after a slow one, in which it shows which partition is slow', () => {
+  it('although one is slow now and then', () => {
     others(200, 10);
-    took(70);
+    for (const ms of [90, 70, 400, 5, 90, 5]) took(ms);
     expect(apartMs()).toBe(0);
-    took(90);
+    for (const ms of [150, 150, 5, 150, 150]) took(ms, { isAlone: true });
+    expect(apartMs()).toBe(0);
+  });
+
+  it('not for a while after slow ones, in which it shows which partition is slow', () => {
+    others(200, 10);
+    for (const ms of [90, 90]) took(ms);
     expect(apartMs()).toBe(400);
-    took(400);
+    for (const ms of [400, 400]) took(ms);
     expect(apartMs()).toBe(1_600);
   });
 
-  it('not for ten seconds after one that was slow by itself, and again', () => {
+  it('not for ten seconds after some that were slow by themselves, and again', () => {
     others(200, 10);
-    took(150, { isAlone: true });
+    for (const ms of [150, 150, 150]) took(ms, { isAlone: true });
     expect(apartMs()).toBe(10_000);
     now += 9_000;
-    took(150, { isAlone: true });
+    for (const ms of [150, 150, 150]) took(ms, { isAlone: true });
     expect(apartMs()).toBe(10_000);
     took(5, { isAlone: true });
     expect(apartMs()).toBe(10_000);
@@ -78,8 +88,58 @@ describe('a partition shares its requests', () => {
 
 describe('what is usual', () => {
   it('is what half of the batches take, whatever some others do', () => {
+    const usual = new UsualTime();
     for (let n = 0; n < 500; n++) usual.note(n % 4 === 0 ? 3_000 : 12);
     expect(usual.ms).toBeGreaterThan(6);
     expect(usual.ms).toBeLessThan(24);
+  });
+});
+
+describe('a wave', () => {
+  const opened = () => {
+    const begun: string[] = [];
+    const next = (name: string) => waves.next().then(() => begun.push(name));
+    return { begun, next };
+  };
+  const settled = async () => {
+    for (let n = 0; n < 3; n++) await systemClock.turn();
+  };
+
+  it('begins at once where few records are under way', async () => {
+    const { begun, next } = opened();
+    waves.begin(15);
+    await systemClock.turn();
+    await next('a');
+    expect(begun).toEqual(['a']);
+  });
+
+  it('takes what begins in the same tick', async () => {
+    const { begun, next } = opened();
+    waves.begin(100);
+    await Promise.all([next('a'), next('b')]);
+    expect(begun).toEqual(['a', 'b']);
+  });
+
+  it('begins when the one before has ended, with all that wait for it', async () => {
+    for (let n = 0; n < 200; n++) waves.usual.note(3_000);
+    const { begun, next } = opened();
+    const [end, endOther] = [waves.begin(20), waves.begin(20)];
+    await systemClock.turn();
+    void next('a');
+    end();
+    void next('b');
+    await settled();
+    expect(begun).toEqual([]);
+    endOther();
+    await settled();
+    expect(begun).toEqual(['a', 'b']);
+  });
+
+  it('waits no longer than batches usually take', async () => {
+    const { begun, next } = opened();
+    waves.begin(100);
+    await systemClock.turn();
+    await next('a');
+    expect(begun).toEqual(['a']);
   });
 });
