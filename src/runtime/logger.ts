@@ -25,9 +25,29 @@ export function createLogger(options: {
     serializers: { err: (described) => described, msg: (text) => redactText(String(text)) },
   };
   const { write } = options;
+  if (write) return pino(settings, { write });
   // Written before the next step: the last line before an exit is the one that is wanted.
-  return pino(settings, write ? { write } : pino.destination({ dest: 1, sync: true }));
+  const output = pino.destination({ dest: 1, sync: true, maxLength: MAX_UNWRITTEN_BYTES });
+  // A disk that is full under the log ends neither the process nor a webhook: the line is written with a later one.
+  output.on('error', () => {});
+  let lost = 0;
+  output.on('drop', () => {
+    lost++;
+    // It would not try what it keeps again.
+    output.write('');
+  });
+  const logger = pino(settings, output);
+  output.on('drain', () => {
+    const lines = lost;
+    lost = 0;
+    if (lines > 0)
+      logger.error({ lines }, 'log lines were lost: standard output took none, as on a full disk');
+  });
+  return logger;
 }
+
+/** What is kept of a log that standard output does not take. */
+const MAX_UNWRITTEN_BYTES = 1024 * 1024;
 
 /** A client's own messages, for debugging. */
 export function clientLog(logger: Logger) {

@@ -1,5 +1,9 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
 import { clientLog, type Logger } from '../../src/runtime/logger.ts';
 import { capturedLog } from '../support/captured-log.ts';
@@ -203,5 +207,33 @@ describe('redaction', () => {
       },
     };
     expect(logged(broken, 'still said')).toMatchObject({ unloggable: 'not now', msg: 'still said' });
+  });
+});
+
+describe.skipIf(!existsSync('/dev/full'))('a log on a full disk', () => {
+  /** The lines that are there when the disk takes some again. */
+  const linesAfter = (count: number) => {
+    const dir = mkdtempSync(join(tmpdir(), 'hookline-logger-'));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    const file = join(dir, 'log');
+    execFileSync(process.execPath, ['test/runtime/logger.fixture.ts', file, String(count)]);
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+    return lines.map((line): Record<string, unknown> => JSON.parse(line));
+  };
+  const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
+
+  it('ends nothing, and is complete when the disk has space again', () => {
+    const lines = linesAfter(3);
+    expect(lines.slice(0, 3).map(({ n }) => n)).toEqual(numbers(3));
+    expect(lines.slice(3)).toMatchObject([{ level: 'info', msg: 'afterwards' }]);
+  });
+
+  it('is kept up to 1 MiB, and says how many lines are lost', () => {
+    const lines = linesAfter(20_000);
+    const kept = lines.filter(({ n }) => n !== undefined).length;
+    expect(lines.slice(0, kept).map(({ n }) => n)).toEqual(numbers(kept));
+    expect(kept).toBeGreaterThan(5_000);
+    // The last one as well.
+    expect(lines.slice(kept)).toMatchObject([{ level: 'error', lines: 20_001 - kept }]);
   });
 });
