@@ -31,6 +31,8 @@ export function observeSpool(deps: {
     // A failure is the spool's own trouble, and the next count has what this one missed.
     if (spool.state.rows > 0) spool.countLate(clock.wall() - LATE_AFTER_MS).catch(() => {});
   };
+  // What the process before left may be late already, and drained before the first interval has passed.
+  countLate();
   const counting = clock.every(COUNT_LATE_EVERY_MS, countLate, { ref: false });
   metrics.samplers.add(() => {
     const { rows, bytes, oldestAt, keyMissing, late } = spool.state;

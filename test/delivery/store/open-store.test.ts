@@ -58,6 +58,39 @@ it('events that wait in the spool for longer than a minute are counted as late, 
   expect(await late()).toBe(2);
 });
 
+it('what the process before it left for longer than a minute is counted as late, although it is drained at once', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'hookline-open-store-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const clock = manualClock(verified('{}').receivedAt);
+  const open = () => Spool.open({ clock, dir, maxBytes: 8 * 1024 ** 2, onDeath: () => {} });
+  const left = await open();
+  await left.append(verified('{"n":1}'));
+  await left.close();
+  await clock.advance(3_600_000);
+  const spool = await open();
+  onTestFinished(() => spool.close());
+  const metrics = createMetrics();
+  const context = {
+    logger: capturedLog().logger,
+    metrics,
+    clock,
+    probes: { readyWhen() {}, aliveWhen() {} },
+    components: { add: <T>(_: string, one: T) => one, fail() {} },
+  };
+  const publisher = {
+    publish: async () => ({ partition: 0, offset: 0n }),
+    dropWaiting() {},
+    trouble: () => null,
+  };
+  const deps = { delivery: deliveryParts(), publisher, publishDeadlineMs: 1_000, large: undefined as never };
+  const store = openStore(deps as never, spool, context as never);
+  onTestFinished(() => store.stop());
+  await until('it is drained', () => spool.outstanding === 0);
+  for (const sample of metrics.samplers) sample();
+  const late = await metrics.registry.getSingleMetric('hookline_spool_late_total')?.get();
+  expect(late?.values[0]?.value).toBe(1);
+});
+
 it('deliveries in the spool that had no seal are told of, once', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'hookline-open-store-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
