@@ -18,7 +18,7 @@ import { configOrExit, openContext, runProcess } from '../runtime/process-shell.
 import { openSealingKeys } from '../runtime/sealing-key-file.ts';
 import { backgroundGate } from '../runtime/start-gate.ts';
 import { tuneForWebhooks } from '../runtime/v8-flags.ts';
-import { startKeyring } from '../subscriptions/start-keyring.ts';
+import { awaitSubscriptions, startKeyring } from '../subscriptions/start-keyring.ts';
 import { observeTokens } from '../tokens/observe-tokens.ts';
 import { openBodyMemory, startIngressServer } from './ingress-server.ts';
 import { startLargeBodies } from './large-body/large-body-threads.ts';
@@ -61,15 +61,16 @@ await runProcess({
     const topic = topicName(prefix, OWN_TOPICS.subscriptions);
     const topics = { written: deliveryTopics(routes, prefix), others: [topic], ...config.durability };
     const withoutKafka = spool && { mayStartWithout: mayStartWithoutKafka };
-    const isKafkaReached = await awaitTopics({ kafka: kafka.client, ...topics, ...withoutKafka }, context);
+    const areTopicsReached = await awaitTopics({ kafka: kafka.client, ...topics, ...withoutKafka }, context);
     const read = createOwnReader(subscription.codec, ids.of(subscription), registry, clock);
     const reading = { openTopic: kafka.openTopic, topic, read, ...startup.subscriptions };
-    const keyringGate = isKafkaReached ? gate : backgroundGate(context);
-    const { keyring, topicRead, keysKnown } = await startKeyring(
+    const keyringGate = areTopicsReached ? gate : backgroundGate(context);
+    const keys = await startKeyring(
       { settings: config.subscriptions, sealingKeys, gate: keyringGate, ...reading },
       context,
     );
-    if (isKafkaReached) await topicRead;
+    const { keyring, keysKnown } = keys;
+    const isKafkaReached = areTopicsReached && (await awaitSubscriptions(keys, { ...withoutKafka }, context));
     const { ports, publisher } = await startDelivery(
       { kafka, routes, prefix, layout, ...bodies, files, keyring, isKafkaReached },
       context,

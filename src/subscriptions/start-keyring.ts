@@ -6,6 +6,11 @@ import type { StartGate } from '../runtime/start-gate.ts';
 import type { LiveKeyring } from './keyring.ts';
 import { type KeyringDeps, type OpenKeyring, openKeyring } from './open-keyring.ts';
 
+type StartedKeyring = OpenKeyring & {
+  /** What interrupted reading the topic since the last call, if anything did. */
+  takeInterruption(): Error | undefined;
+};
+
 /** The keyring of ingress, with its log lines and the metric of live keys. */
 export async function startKeyring(
   options: Pick<KeyringDeps, 'sealingKeys' | 'openTopic' | 'topic' | 'read' | 'cache'> & {
@@ -14,8 +19,9 @@ export async function startKeyring(
     readonly gate: StartGate;
   },
   { logger, metrics, clock, components, probes }: ProcessContext,
-): Promise<OpenKeyring> {
+): Promise<StartedKeyring> {
   const { settings, gate, ...deps } = options;
+  let interruption: Error | undefined;
   const opened = await openKeyring({
     ...deps,
     clock,
@@ -31,8 +37,10 @@ export async function startKeyring(
         logger.warn({ ref }, 'no key of SEALING_KEY_FILE opens the sealed secrets of this ref'),
       unreadable: (err, at) => logger.error({ err, at }, 'subscription record cannot be read and is skipped'),
       awaited: (err, at) => logger.warn({ err, at }, 'subscription record waits for the schema registry'),
-      brokenOff: (err) =>
-        logger.warn({ err, topic: deps.topic }, 'reading the topic was interrupted and is tried again'),
+      brokenOff(err) {
+        interruption = err;
+        logger.warn({ err, topic: deps.topic }, 'reading the topic was interrupted and is tried again');
+      },
       lost: (known) =>
         logger.error(
           { known, topic: deps.topic },
@@ -47,7 +55,44 @@ export async function startKeyring(
     isKnown() ? null : 'no subscription is known before their topic has been read',
   );
   opened.topicRead.then(takeBack, () => {});
-  return components.add('keyring', opened);
+  const takeInterruption = () => {
+    const taken = interruption;
+    interruption = undefined;
+    return taken;
+  };
+  return components.add('keyring', { ...opened, takeInterruption });
+}
+
+/** A broker that hangs interrupts reading within this time. */
+const INTERRUPTED_WITHIN_MS = 12_000;
+
+/**
+ * Waits until the topic has been read. Brokers that answered may lack the leaders of its partitions: readiness says what interrupts it.
+ * @param mayStartWithout interruptions despite which the process starts
+ * @returns whether the topic has been read
+ */
+export async function awaitSubscriptions(
+  { topicRead, takeInterruption }: Pick<StartedKeyring, 'topicRead' | 'takeInterruption'>,
+  { mayStartWithout = () => false }: { readonly mayStartWithout?: (error: unknown) => boolean },
+  { gate, clock }: Pick<ProcessContext, 'gate' | 'clock'>,
+): Promise<boolean> {
+  const interruptions = new Set<unknown>();
+  const readInTime = () => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = clock.after(INTERRUPTED_WITHIN_MS, () => resolve(false));
+    return Promise.race([topicRead.then(() => true), promise]).finally(() => timer.cancel());
+  };
+  const attempt = async () => {
+    while (!(await readInTime())) {
+      const error = takeInterruption();
+      if (error === undefined) continue;
+      if (mayStartWithout(error)) return false;
+      interruptions.add(error);
+      throw error;
+    }
+    return true;
+  };
+  return gate.pass('the subscriptions topic', attempt, (error) => !interruptions.has(error));
 }
 
 /** Counts the live keys of each ref before each scrape. */
