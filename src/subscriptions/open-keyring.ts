@@ -36,7 +36,8 @@ export type KeyringDeps = {
 export type KeyringObserver = {
   /** The files of a ref were read; `present` is false if its folder was removed. */
   secretsRead(ref: string, present: boolean): void;
-  secretsFaulty(ref: string, error: Error): void;
+  /** The files of a ref cannot be used. `isKept`: what was read from them before stays in use; else there is nothing. */
+  secretsFaulty(ref: string, error: Error, isKept: boolean): void;
   /** No sealing key opens the secrets in this ref's record. */
   sealed(ref: string): void;
   unreadable(error: unknown, at: string): void;
@@ -74,7 +75,7 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
         keyring.setDir(ref, dirSecrets);
         observer.secretsRead(ref, dirSecrets !== null);
       },
-      onFault: (ref, error) => observer.secretsFaulty(ref, error),
+      onFault: (ref, error, isKept) => observer.secretsFaulty(ref, error, isKept),
     }));
   /** What no sealing key opens, by its ref: a renewed file may have the key. */
   const sealed = new Map<string, SubscriptionRecord>();

@@ -92,8 +92,8 @@ type SecretsWatchDeps = {
   readonly dir: string;
   /** Called for each ref whose files are new or changed, and with null for one whose folder was removed. */
   readonly onChange: (ref: string, secrets: DirSecrets | null) => void;
-  /** Called when files cannot be used, once for each reason; their previous content stays in use. */
-  readonly onFault: (ref: string, error: Error) => void;
+  /** Called when files cannot be used, once for each reason. `isKept`: their previous content stays in use; else there is none. */
+  readonly onFault: (ref: string, error: Error, isKept: boolean) => void;
   readonly intervalMs?: number;
   readonly clock: Clock;
 };
@@ -138,7 +138,9 @@ function createCheck({ dir, onChange, onFault }: SecretsWatchDeps): (isFirst: bo
   const report = (ref: string, error: Error) => {
     if (faults.get(ref) === error.message) return;
     faults.set(ref, error.message);
-    onFault(ref, error);
+    const known = ref === WHOLE ? [...seen.values()] : [seen.get(ref)];
+    const isKept = known.some((one) => one?.inForce !== undefined);
+    onFault(ref, error, isKept);
   };
 
   const readChanged = async (ref: string, now: string, isSettled: boolean) => {

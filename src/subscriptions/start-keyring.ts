@@ -11,6 +11,11 @@ type StartedKeyring = OpenKeyring & {
   takeInterruption(): Error | undefined;
 };
 
+const SECRETS_KEPT =
+  'secrets cannot be used; the previous ones stay in use until this process ends: correct the file before a restart';
+const NO_SECRETS =
+  'secrets cannot be used, and there are no previous ones: webhooks are answered 401 where Kafka has no keys of the ref either';
+
 /** The keyring of ingress, with its log lines and the metric of live keys. */
 export async function startKeyring(
   options: Pick<KeyringDeps, 'sealingKeys' | 'openTopic' | 'topic' | 'read' | 'cache'> & {
@@ -31,8 +36,7 @@ export async function startKeyring(
     open: (attempt) => gate.pass('the subscriptions topic', attempt),
     observer: {
       secretsRead: (ref, present) => logger.info({ ref, present }, 'secrets read'),
-      secretsFaulty: (ref, err) =>
-        logger.error({ ref, err }, 'secrets cannot be used; the previous ones stay in use'),
+      secretsFaulty: (ref, err, isKept) => logger.error({ ref, err }, isKept ? SECRETS_KEPT : NO_SECRETS),
       sealed: (ref) =>
         logger.warn({ ref }, 'no key of SEALING_KEY_FILE opens the sealed secrets of this ref'),
       unreadable: (err, at) => logger.error({ err, at }, 'subscription record cannot be read and is skipped'),

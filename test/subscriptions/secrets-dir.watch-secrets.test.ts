@@ -14,7 +14,7 @@ class Watched implements AsyncDisposable {
   readonly fixture = new Fixture({ brokers: [], registryUrl: '' });
   readonly dir = join(this.fixture.dir, 'secrets');
   readonly told: { ref: string; secrets: DirSecrets | null }[] = [];
-  readonly faults: { ref: string; error: Error }[] = [];
+  readonly faults: { ref: string; error: Error; isKept: boolean }[] = [];
   #watch: SecretsWatch | undefined;
 
   /** Looks by itself so seldom that only the looks that a test asks for count, unless an interval is given. */
@@ -24,7 +24,7 @@ class Watched implements AsyncDisposable {
       dir: this.dir,
       intervalMs,
       onChange: (ref, secrets) => this.told.push({ ref, secrets }),
-      onFault: (ref, error) => this.faults.push({ ref, error }),
+      onFault: (ref, error, isKept) => this.faults.push({ ref, error, isKept }),
     });
   }
 
@@ -156,6 +156,7 @@ describe('the watch of SECRETS_DIR', () => {
     await the.watched.look(5);
     expect(the.watched.faults.map(({ ref }) => ref)).toEqual(['a']);
     expect(hasCode(the.watched.faults[0]?.error, 'KEYS_INVALID')).toBe(true);
+    expect(the.watched.faults[0]?.isKept).toBe(true);
     expect(the.watched.secretsTold()).toEqual([the.secret]);
     the.watched.fixture.secrets('a', { 'signing-secret': second });
     await the.watched.look(2);
@@ -163,6 +164,15 @@ describe('the watch of SECRETS_DIR', () => {
     the.watched.fixture.secrets('a', { 'signing-secret': 'half-written' });
     await the.watched.look(2);
     expect(the.watched.faults).toHaveLength(2);
+  });
+
+  it('says that it has nothing of a ref whose file holds no key from the beginning', async () => {
+    await using watched = new Watched();
+    watched.fixture.secrets('a', { 'signing-secret': `${randomUUID()}\nhalf-written` });
+    watched.fixture.secrets('b', { 'signing-secret': randomUUID() });
+    await watched.start();
+    expect(watched.faults).toMatchObject([{ ref: 'a', isKept: false }]);
+    expect(watched.told.map(({ ref }) => ref)).toEqual(['b']);
   });
 
   it('keeps what it read while a file stays empty, names it once, and drops its keys when it is removed', async () => {
