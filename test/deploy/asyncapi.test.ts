@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { eventSchemasIn } from '../../src/avro/event-schema.ts';
 import { readProbeFile, readSchemaFiles } from '../../src/avro/schema-files.ts';
 import { OWN_TOPICS } from '../../src/core/names.ts';
+import { DEAD_LETTER_HEADERS } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { readFile } from '../support/generated/files.ts';
 import { ROOT } from '../support/source-tree.ts';
 
@@ -59,6 +60,32 @@ describe('schemas/asyncapi.yaml', () => {
         expect.arrayContaining(['hookline.redriven-at', 'hookline.redriven-from', 'hookline.redrive-count']),
       );
     }
+  });
+
+  it('has the headers of results and states, and the claims, which are not Avro', () => {
+    const { 'command-results': results, subscriptions } = document.channels;
+    expect(Object.keys(results?.messages['command-results']?.headers?.properties ?? {})).toEqual([
+      'content-type',
+    ]);
+    expect(Object.keys(subscriptions?.messages.subscriptions?.headers?.properties ?? {})).toEqual([
+      'content-type',
+      'hookline.epoch',
+    ]);
+    expect(subscriptions?.messages.claim).toMatchObject({
+      contentType: 'text/plain',
+      headers: { required: ['hookline.epoch', 'hookline.claim'] },
+      bindings: { kafka: { key: { const: '#epoch' } } },
+    });
+  });
+
+  it('says what each header of a dead-letter record means, and that markers have none of its own and no value', () => {
+    const messages = document.channels['dead-letter']?.messages ?? {};
+    expect(Object.keys(messages)).toEqual(['dead-letter', 'redrive-marker', 'dismissal-marker']);
+    const headers = Object.values(messages).flatMap((one) => Object.entries(one.headers?.properties ?? {}));
+    expect(headers.map(([name]) => name).sort()).toEqual(Object.values(DEAD_LETTER_HEADERS).sort());
+    for (const [name, about] of headers) expect(about, name).not.toEqual({ type: 'string', description: '' });
+    for (const name of ['redrive-marker', 'dismissal-marker'])
+      expect(messages[name]?.payload).toEqual({ type: 'null' });
   });
 
   it('says that commands come in and everything else goes out', () => {
