@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import type { RecordReader } from '../../avro/record-reader.ts';
 import { topicsToSearch } from '../../cli/inspect/search-topics.ts';
 import type { Mask } from '../../cli/shell/mask.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { boundedTopics } from '../index/bounded-kafka.ts';
-import { IndexFile } from '../index/index-file.ts';
+import { IndexFile, temporaryIndexDir } from '../index/index-file.ts';
 import { OpenTopics } from '../index/open-topics.ts';
 import { RecordIndex, type TopicCoverage } from '../index/record-index.ts';
 import type { Turns } from '../index/turns.ts';
@@ -46,7 +44,7 @@ const progressOf = ({ partitions, failure }: TopicCoverage) => {
 /** Opens the index, and begins to fill it. */
 export function openFind(deps: OpenFindDeps): Find {
   const { kafka, turns, prefix, commandTopics, read, indexMaxBytes: maxBytes, onFailure } = deps;
-  const dir = deps.indexDir ?? mkdtempSync(join(tmpdir(), 'hookline-console-'));
+  const dir = deps.indexDir ?? temporaryIndexDir();
   const { clock } = kafka;
   const topicsFor = (urgency: 'search' | 'index' | 'scan') => boundedTopics(kafka, turns, urgency);
   const file = new IndexFile(dir, maxBytes);

@@ -1,4 +1,5 @@
-import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Covered, CREATE_SQL, type Entry, FORMAT, OPEN_SQL, Segments } from './segments.ts';
@@ -90,9 +91,29 @@ export class IndexFile implements Disposable {
   }
 }
 
+/** A directory for an index that is removed at the stop. */
+export const temporaryIndexDir = (parent = tmpdir()): string =>
+  inPlace(parent, () => mkdtempSync(join(parent, 'hookline-console-')));
+
+/** A pod's root is read-only: without this only the system's error would be shown, which does not say what to set. */
+function inPlace<T>(dir: string, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(
+      `${dir}, the directory of the index that Find searches, cannot be used (${code}). Set CONSOLE_INDEX_DIR to a directory that can be written.`,
+      { cause: error },
+    );
+  }
+}
+
 function openFile(dir: string): DatabaseSync {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
   const path = join(dir, FILE_NAME);
+  inPlace(dir, () => {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    closeSync(openSync(path, 'a', 0o600));
+  });
   try {
     return openDatabase(path);
   } catch (error) {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { IndexFile } from '../../../src/console/index/index-file.ts';
+import { IndexFile, temporaryIndexDir } from '../../../src/console/index/index-file.ts';
 
 let dir: string;
 
@@ -112,4 +112,21 @@ it('takes the next entries after some that the disk did not take, also where the
   file.add('a', 'id-a', [entry(7, 2)], covers(0, 3));
   expect(file.find(7, 5)).toMatchObject([{ topic: 'a', count: 2 }]);
   expect(file.covered('a', 'id-a')).toEqual([{ partition: 0, first: 0, next: 3 }]);
+});
+
+it('says what to set where there is no place for it, as in a container whose root is read-only', () => {
+  const file = join(dir, 'file');
+  writeFileSync(file, '');
+  const remedy =
+    /directory of the index .*(ENOTDIR|EEXIST).*Set CONSOLE_INDEX_DIR to a directory that can be written/;
+  expect(() => new IndexFile(join(file, 'index'), LARGE)).toThrow(remedy);
+  expect(() => new IndexFile(file, LARGE)).toThrow(remedy);
+  expect(() => temporaryIndexDir(file)).toThrow(remedy);
+});
+
+it('has a temporary directory of its own', () => {
+  const [one, other] = [temporaryIndexDir(dir), temporaryIndexDir(dir)];
+  expect(one).not.toBe(other);
+  using file = new IndexFile(one, LARGE);
+  expect(file.find(7, 1)).toEqual([]);
 });
