@@ -32,7 +32,7 @@ export type Surroundings = {
   readonly registry?: (url: string) => Promise<{ readonly url: string } & AsyncDisposable>;
 };
 
-const SEED = 20260901;
+export const SEED = 20260901;
 const ENTITIES = 60;
 /** More events than an entity has in one load: each load has events of its own, else those of the one before would stand for lost ones. */
 const EVENTS_PER_LOAD = 100_000;
