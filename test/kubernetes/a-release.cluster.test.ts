@@ -78,7 +78,8 @@ describe('on a cluster, in a namespace that enforces the restricted Pod Security
 
   it('helm test says why it fails', async () => {
     await apply(secret(release.namespace, 'provider-jwt', { jwt: 'of somebody else' }));
-    await expect(release.helm('test', release.name)).rejects.toThrow(/\ntoken +FAULT/);
+    // Helm 4 writes the whole log into one line.
+    await expect(release.helm('test', release.name)).rejects.toThrow(/(\n|\\n)token +FAULT/);
     await apply(secret(release.namespace, 'provider-jwt', { jwt: 'sandbox-lite-jwt' }));
     // Else the pod that failed would outlast the release.
     await release.helm('test', release.name);
