@@ -86,7 +86,10 @@ export class PartitionQueue {
   async #run(): Promise<void> {
     // Those who publish at once share the first batch.
     await this.#deps.clock.tick();
-    while (await this.#mayTake()) {
+    while (this.#queue.length > 0 && !this.#halted) {
+      await this.#sharing.next();
+      // Meanwhile all of them may have passed their deadline.
+      if (this.#queue.length === 0 || this.#halted) continue;
       this.#inFlight = this.#takeBatch();
       await this.#deliver(this.#inFlight);
       this.#inFlight = [];
@@ -95,12 +98,8 @@ export class PartitionQueue {
       await this.#deps.clock.turn();
       await this.#deps.clock.tick();
     }
+    // In the moment in which the queue was found empty: a record that is pushed in between would wait for the next one.
     this.#running = undefined;
-  }
-
-  async #mayTake(): Promise<boolean> {
-    if (this.#queue.length > 0) await this.#sharing.next();
-    return this.#queue.length > 0 && !this.#halted;
   }
 
   #takeBatch(): Pending[] {

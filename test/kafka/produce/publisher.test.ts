@@ -3,6 +3,7 @@ import { HooklineError } from '../../../src/core/errors.ts';
 import { AttemptError, type AttemptOutcome } from '../../../src/kafka/produce/attempt-error.ts';
 import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
 import { partitionOf } from '../../../src/kafka/produce/topic-queues.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { outgoing, ScriptedCluster } from '../../support/scripted-cluster.ts';
 
 let cluster: ScriptedCluster;
@@ -109,6 +110,16 @@ describe('a publisher', () => {
     gate.resolve(undefined);
     await confirmed(Promise.all(waiting));
     expect(cluster.values('t', slow)).toEqual(['0', '1', '2', '3']);
+  });
+
+  it('sends a record that comes in the moment in which its queue has become empty', async () => {
+    for (const steps of places(8)) {
+      await publisher.publish(outgoing('k', 'before'), 500);
+      await systemClock.turn();
+      await systemClock.tick();
+      for (const _ of places(steps)) await undefined;
+      await confirmed(publisher.publish(outgoing('k', 'then'), 500));
+    }
   });
 
   it('rejects at the deadline, in flight or waiting, and does not send what has passed it', async () => {
