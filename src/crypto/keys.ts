@@ -26,9 +26,9 @@ export type SigningKey = {
 export type EncryptionKey = { readonly index: number; readonly key: KeyObject };
 
 /** Characters of a subscription id and of a signing secret: together the 72 of the interface's section 6.3. */
-export const SIGNING_PART_LENGTH = 36;
+const SIGNING_PART_LENGTH = 36;
 /** Characters, used as bytes, of an encryption key (section 6.2). */
-export const ENCRYPTION_KEY_LENGTH = 32;
+const ENCRYPTION_KEY_LENGTH = 32;
 
 /** The HMAC key is the subscription id followed by the secret, as characters. */
 export function signingKey(subscriptionId: string, secret: string, index: number): SigningKey {
