@@ -12,8 +12,12 @@ const APART_MS = 200;
 const APART_TIMES = 4;
 /** After slow ones that did not. */
 const SLOW_ALONE_MS = 10_000;
-/** So many in a row count: on a busy machine one or the other is slow, whatever partition it is for. */
-const SLOW_IN_A_ROW = { shared: 2, alone: 3 };
+/**
+ * So long slow ones must have taken, less this share of the time that passes: on a busy machine one or the other is slow, whatever
+ * partition it is for. How many in a row says less: a partition that is slow most of the time has quick ones in between.
+ */
+const SLOW_SUM_MS = 400;
+const FORGIVEN = 0.2;
 /** The usual follows the median: each batch moves it by this. */
 const STEP = 1.05;
 
@@ -98,7 +102,8 @@ export class Sharing {
   readonly #waves: Waves;
   readonly #clock: Clock;
   #apartUntil = Number.NEGATIVE_INFINITY;
-  #slowInARow = 0;
+  #slowMs = 0;
+  #slowAt = 0;
 
   constructor(waves: Waves, clock: Clock) {
     this.#waves = waves;
@@ -135,10 +140,14 @@ export class Sharing {
     const { usual } = this.#waves;
     const isSlow = !isSure || ms > Math.max(SLOW_MS, SLOWER * usual.ms);
     if (isSure) usual.note(ms);
-    this.#slowInARow = isSlow ? this.#slowInARow + 1 : 0;
-    if (!isSlow || (isSure && this.#slowInARow < SLOW_IN_A_ROW[isAlone ? 'alone' : 'shared'])) return;
-    this.#slowInARow = 0;
+    if (!isSlow) return;
+    const now = this.#clock.now();
+    this.#slowMs = Math.max(0, this.#slowMs - FORGIVEN * (now - this.#slowAt)) + ms;
+    this.#slowAt = now;
+    if (isSure && this.#slowMs < SLOW_SUM_MS) return;
+    // One more may be chance, some are not.
+    this.#slowMs = SLOW_SUM_MS / 2;
     const apartMs = isAlone ? SLOW_ALONE_MS : Math.max(APART_MS, APART_TIMES * ms);
-    this.#apartUntil = Math.max(this.#apartUntil, this.#clock.now() + apartMs);
+    this.#apartUntil = Math.max(this.#apartUntil, now + apartMs);
   }
 }
