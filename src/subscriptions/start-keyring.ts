@@ -7,7 +7,7 @@ import type { LiveKeyring } from './keyring.ts';
 import { type KeyringDeps, type OpenKeyring, openKeyring } from './open-keyring.ts';
 
 type StartedKeyring = OpenKeyring & {
-  /** What interrupted reading the topic since the last call, if anything did. */
+  /** What interrupted opening or reading the topic since the last call, if anything did. */
   takeInterruption(): Error | undefined;
 };
 
@@ -27,13 +27,19 @@ export async function startKeyring(
 ): Promise<StartedKeyring> {
   const { settings, gate, ...deps } = options;
   let interruption: Error | undefined;
+  // Brokers that answered before may have gone since.
+  const noted = <T>(attempt: () => Promise<T>) =>
+    attempt().catch((error) => {
+      interruption = error;
+      throw error;
+    });
   const opened = await openKeyring({
     ...deps,
     clock,
     secretsDir: settings.secretsDir,
     retiredKeysTtlMs: settings.retiredKeysTtlMs,
     stopping: components.stopping,
-    open: (attempt) => gate.pass('the subscriptions topic', attempt),
+    open: (attempt) => gate.pass('the subscriptions topic', () => noted(attempt)),
     observer: {
       secretsRead: (ref, present) => logger.info({ ref, present }, 'secrets read'),
       secretsFaulty: (ref, err, isKept) => logger.error({ ref, err }, isKept ? SECRETS_KEPT : NO_SECRETS),

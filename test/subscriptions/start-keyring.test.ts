@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { HooklineError, hasCode } from '../../src/core/errors.ts';
 import { createProbes } from '../../src/runtime/admin-server.ts';
 import { createStartGate } from '../../src/runtime/start-gate.ts';
-import { awaitSubscriptions } from '../../src/subscriptions/start-keyring.ts';
+import { awaitSubscriptions, startKeyring } from '../../src/subscriptions/start-keyring.ts';
+import { quietContext } from '../simulation/engine/quiet-context.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { until } from '../support/until.ts';
@@ -67,5 +68,32 @@ describe('the start, while the topic of subscriptions is read', () => {
     const { read, outcome } = waiting([], true);
     read.reject(new Error('stopped'));
     await expect(outcome).rejects.toThrow('stopped');
+  });
+
+  it('goes on without it where brokers that answered have gone before it is open, with a spool', async () => {
+    const clock = manualClock(0);
+    const stopping = new AbortController();
+    onTestFinished(() => stopping.abort());
+    const backoff = { firstMs: 1, factor: 1, maxMs: 1 };
+    const { logger } = capturedLog();
+    const gate = createStartGate({ logger, probes: createProbes(), stopping: stopping.signal, backoff });
+    const fetcher = { lookUp: () => Promise.reject(unavailable()), close: () => {} };
+    const keys = await startKeyring(
+      {
+        settings: { secretsDir: undefined, sealingKeyFile: undefined, retiredKeysTtlMs: 1_000 },
+        sealingKeys: undefined,
+        openTopic: () => fetcher as never,
+        topic: 'payments.subscriptions',
+        read: undefined as never,
+        gate,
+      },
+      quietContext(clock),
+    );
+    let outcome: boolean | undefined;
+    void awaitSubscriptions(keys, { mayStartWithout: () => true }, { gate, clock }).then((isRead) => {
+      outcome = isRead;
+    });
+    for (let seconds = 0; seconds < 60 && outcome === undefined; seconds++) await clock.advance(1_000);
+    expect(outcome).toBe(false);
   });
 });
