@@ -41,7 +41,10 @@ export function createLogger(options: {
     const lines = lost;
     lost = 0;
     if (lines > 0)
-      logger.error({ lines }, 'log lines were lost: standard output took none, as on a full disk');
+      logger.error(
+        { lines },
+        'log lines were lost: standard output took none, as on a full disk, or they were longer than 1 MiB',
+      );
   });
   return logger;
 }

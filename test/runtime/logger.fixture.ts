@@ -1,8 +1,11 @@
-/** A log of so many lines as the second argument says while standard output takes none, and of one more into the file of the first. */
+/**
+ * A log of so many lines as the second argument says while standard output takes none, and of one more into the file of the first; before
+ * that of one with a text of so many characters as the third says.
+ */
 import { closeSync, openSync } from 'node:fs';
 import { createLogger } from '../../src/runtime/logger.ts';
 
-const [file = '', lines = ''] = process.argv.slice(2);
+const [file = '', lines = '', characters] = process.argv.slice(2);
 const logger = createLogger({ name: 'fixture', level: 'info' });
 
 function outputTo(path: string): void {
@@ -13,4 +16,5 @@ function outputTo(path: string): void {
 outputTo('/dev/full');
 for (let n = 0; n < Number(lines); n++) logger.info({ n }, 'while the disk is full');
 outputTo(file);
+if (characters !== undefined) logger.info({ text: 'x'.repeat(Number(characters)) }, 'long');
 logger.info('afterwards');

@@ -212,11 +212,11 @@ describe('redaction', () => {
 
 describe.skipIf(!existsSync('/dev/full'))('a log on a full disk', () => {
   /** The lines that are there when the disk takes some again. */
-  const linesAfter = (count: number) => {
+  const linesAfter = (count: number, ...characters: string[]) => {
     const dir = mkdtempSync(join(tmpdir(), 'hookline-logger-'));
     onTestFinished(() => rmSync(dir, { recursive: true }));
     const file = join(dir, 'log');
-    execFileSync(process.execPath, ['test/runtime/logger.fixture.ts', file, String(count)]);
+    execFileSync(process.execPath, ['test/runtime/logger.fixture.ts', file, String(count), ...characters]);
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
     return lines.map((line): Record<string, unknown> => JSON.parse(line));
   };
@@ -235,5 +235,11 @@ describe.skipIf(!existsSync('/dev/full'))('a log on a full disk', () => {
     expect(kept).toBeGreaterThan(5_000);
     // The last one as well.
     expect(lines.slice(kept)).toMatchObject([{ level: 'error', lines: 20_001 - kept }]);
+  });
+
+  it('lacks a line above 1 MiB at any time, and does not say that the disk was full', () => {
+    const [afterwards, lost] = linesAfter(0, '1100000');
+    expect(afterwards).toMatchObject({ msg: 'afterwards' });
+    expect(lost).toMatchObject({ lines: 1, msg: expect.stringMatching(/or they were longer than 1 MiB/) });
   });
 });
