@@ -7,6 +7,9 @@ import {
 import type { SealingKeys } from '../crypto/sealing.ts';
 import { MAX_COPIES } from './damaged-copies.ts';
 
+/** An acknowledged event that is not in Kafka after this time is late: the objective in deploy/helm/hookline/files/alerts.yaml says so. */
+export const LATE_AFTER_MS = 60_000;
+
 /** A delivery as it is sent to the spool's thread and stored in its table. */
 export type SpoolRow = {
   readonly ref: string;

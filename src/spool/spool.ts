@@ -7,6 +7,7 @@ import type { Clock, Timer } from '../runtime/clock.ts';
 import { WorkerCalls, type WorkerDeps } from '../runtime/worker-calls.ts';
 import { FILE_NAME, LOG_NAME } from './database.ts';
 import {
+  LATE_AFTER_MS,
   type ReadLimits,
   type SpoolAnswer,
   type SpooledDelivery,
@@ -102,6 +103,8 @@ export class Spool {
     const spool = new Spool(options);
     try {
       await spool.#call({ kind: 'open' });
+      // What an earlier process left may be late, and drained before anybody counts again. Where it fails, that count has it.
+      if (spool.#state.rows > 0) await spool.countLate(spool.#clock.wall() - LATE_AFTER_MS).catch(() => {});
       return spool;
     } catch (error) {
       spool.#probing?.cancel();

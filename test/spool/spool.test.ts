@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Spool } from '../../src/spool/spool.ts';
+import { LATE_AFTER_MS } from '../../src/spool/spool-row.ts';
 import { verified } from '../support/delivery-parts.ts';
 import { until } from '../support/until.ts';
 
@@ -17,9 +18,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-const open = (maxBytes = 64 * MIB) =>
+const open = (maxBytes = 64 * MIB, clock = systemClock) =>
   Spool.open({
-    clock: systemClock,
+    clock,
     dir,
     maxBytes,
     onDeath: (error) => {
@@ -154,8 +155,8 @@ describe('the spool', () => {
     await spool.append(at(8_000));
     await spool.append(at(9_500));
     await spool.close();
-    await using next = disposable(await open());
-    await next.countLate(9_000);
+    const clock = { ...systemClock, wall: () => 9_000 + LATE_AFTER_MS };
+    await using next = disposable(await open(64 * MIB, clock));
     expect(next.state).toMatchObject({ rows: 5, late: 4 });
   });
 

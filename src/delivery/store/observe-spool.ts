@@ -2,6 +2,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { Spool } from '../../spool/spool.ts';
+import { LATE_AFTER_MS } from '../../spool/spool-row.ts';
 import type { DrainObserver } from './drain-row.ts';
 
 export type SpoolObserver = DrainObserver & {
@@ -13,8 +14,6 @@ export type SpoolObserver = DrainObserver & {
   drained(deliveries: number, seconds: number): void;
 };
 
-/** An acknowledged event that is not in Kafka after this time is late: the objective in deploy/helm/hookline/files/alerts.yaml says so. */
-const LATE_AFTER_MS = 60_000;
 const COUNT_LATE_EVERY_MS = 15_000;
 
 /** What happens to the spool, as metrics and one log line per change. */
@@ -31,8 +30,6 @@ export function observeSpool(deps: {
     // A failure is the spool's own trouble, and the next count has what this one missed.
     if (spool.state.rows > 0) spool.countLate(clock.wall() - LATE_AFTER_MS).catch(() => {});
   };
-  // What the process before left may be late already, and drained before the first interval has passed.
-  countLate();
   const counting = clock.every(COUNT_LATE_EVERY_MS, countLate, { ref: false });
   metrics.samplers.add(() => {
     const { rows, bytes, oldestAt, keyMissing, late } = spool.state;
