@@ -8,7 +8,7 @@ import {
   openWithLiveKeys,
   reportDamage,
 } from '../../../src/delivery/store/open-store.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
+import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { Spool } from '../../../src/spool/spool.ts';
 import { capturedLog } from '../../support/captured-log.ts';
@@ -16,6 +16,25 @@ import { deliveryParts, verified } from '../../support/delivery-parts.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { openFilledSpool, sealingKeysOf } from '../../support/spool-scene.ts';
 import { until } from '../../support/until.ts';
+
+/** Opens a store over the spool. @returns how many late deliveries its metric has */
+function startStore({ spool, clock, publisher }: { spool: Spool; clock: Clock; publisher: object }) {
+  const metrics = createMetrics();
+  const context = {
+    logger: capturedLog().logger,
+    metrics,
+    clock,
+    probes: { readyWhen() {}, aliveWhen() {} },
+    components: { add: <T>(_: string, one: T) => one, fail() {} },
+  };
+  const deps = { delivery: deliveryParts(), publisher, publishDeadlineMs: 1_000, large: undefined as never };
+  const store = openStore(deps as never, spool, context as never);
+  onTestFinished(() => store.stop());
+  return async () => {
+    for (const sample of metrics.samplers) sample();
+    return (await metrics.registry.getSingleMetric('hookline_spool_late_total')?.get())?.values[0]?.value;
+  };
+}
 
 it('events that wait in the spool for longer than a minute are counted as late, each once', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'hookline-open-store-'));
@@ -25,27 +44,13 @@ it('events that wait in the spool for longer than a minute are counted as late, 
   const spool = await Spool.open({ clock, dir, maxBytes: 8 * 1024 ** 2, onDeath: () => {} });
   onTestFinished(() => spool.close());
   await spool.append(verified('{"n":1}'));
-  const metrics = createMetrics();
-  const context = {
-    logger: capturedLog().logger,
-    metrics,
-    clock,
-    probes: { readyWhen() {}, aliveWhen() {} },
-    components: { add: <T>(_: string, one: T) => one, fail() {} },
-  };
   // Kafka does not answer.
   const publisher = {
     publish: () => new Promise<never>(() => {}),
     dropWaiting() {},
     trouble: () => 'no answer',
   };
-  const deps = { delivery: deliveryParts(), publisher, publishDeadlineMs: 1_000, large: undefined as never };
-  const store = openStore(deps as never, spool, context as never);
-  onTestFinished(() => store.stop());
-  const late = async () => {
-    for (const sample of metrics.samplers) sample();
-    return (await metrics.registry.getSingleMetric('hookline_spool_late_total')?.get())?.values[0]?.value;
-  };
+  const late = startStore({ spool, clock, publisher });
   await clock.advance(59_000);
   await until('a count has been made', async () => (await late()) === 0);
   await until('the disk has answered', () => spool.trouble === null);
@@ -69,26 +74,14 @@ it('what the process before it left for longer than a minute is counted as late,
   await clock.advance(3_600_000);
   const spool = await open();
   onTestFinished(() => spool.close());
-  const metrics = createMetrics();
-  const context = {
-    logger: capturedLog().logger,
-    metrics,
-    clock,
-    probes: { readyWhen() {}, aliveWhen() {} },
-    components: { add: <T>(_: string, one: T) => one, fail() {} },
-  };
   const publisher = {
     publish: async () => ({ partition: 0, offset: 0n }),
     dropWaiting() {},
     trouble: () => null,
   };
-  const deps = { delivery: deliveryParts(), publisher, publishDeadlineMs: 1_000, large: undefined as never };
-  const store = openStore(deps as never, spool, context as never);
-  onTestFinished(() => store.stop());
+  const late = startStore({ spool, clock, publisher });
   await until('it is drained', () => spool.outstanding === 0);
-  for (const sample of metrics.samplers) sample();
-  const late = await metrics.registry.getSingleMetric('hookline_spool_late_total')?.get();
-  expect(late?.values[0]?.value).toBe(1);
+  expect(await late()).toBe(1);
 });
 
 it('deliveries in the spool that had no seal are told of, once', async () => {
