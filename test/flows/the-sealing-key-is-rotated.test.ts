@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { cli } from '../support/cli.ts';
 import { ControlFixture } from '../support/control-fixture.ts';
 import { postSigned } from '../support/sign.ts';
 import { until } from '../support/until.ts';
@@ -38,9 +39,20 @@ it('a rotated sealing key leaves every webhook verified and opened; the old one 
     await the.sandbox.call('POST', '/_sandbox/subscriptions', { json: { ...json, url: mine?.url } });
     return sent?.status;
   };
+  /** What the doctor says of the secrets in the topic of subscriptions. */
+  const diagnosed = async () => {
+    const found: { check: string; finding: string }[] = JSON.parse(
+      (await cli(fixture.env, 'doctor', '--json')).out,
+    );
+    return found.filter(({ check }) => check.startsWith('sealed secrets'));
+  };
   const both = await under(`${next}\n${old}\n`);
   expect(await answerOf(both)).toBe(200);
+  expect(await diagnosed()).toMatchObject([
+    { state: 'ok', finding: '1 of 1 ref(s) can be opened; still sealed with an older key: kept' },
+  ]);
   expect(await the.run({ type: 'subscription.update', ref: 'kept' })).toMatchObject({ status: 'SUCCEEDED' });
+  expect(await diagnosed()).toMatchObject([{ state: 'ok', finding: '1 of 1 ref(s) can be opened' }]);
   const rotated = await under(`${next}\n`);
   expect(await answerOf(rotated)).toBe(200);
   const { errors, lines } = rotated.process;
@@ -49,6 +61,10 @@ it('a rotated sealing key leaves every webhook verified and opened; the old one 
   const foreign = await under(randomBytes(32).toString('hex'));
   await until('it is told', () => foreign.process.written().includes('kept'));
   expect(await answerOf(foreign)).toBe(503);
+  expect(await diagnosed()).toMatchObject([
+    { state: 'ok', finding: '0 of 1 ref(s) can be opened' },
+    { check: 'sealed secrets of kept', state: 'FAULT', remedy: expect.stringContaining('SEALING_KEY_FILE') },
+  ]);
 });
 
 it('without a restart: each process takes up the renewed file, and opens what another had sealed before', async () => {

@@ -9,6 +9,7 @@ import { checkBodyStore } from './check-body-store.ts';
 import { checkConfiguration, checkNames, checkSecrets } from './check-files.ts';
 import { checkKafka } from './check-kafka.ts';
 import { checkProxy } from './check-proxy.ts';
+import { checkSealedSecrets } from './check-sealed-secrets.ts';
 import { checkClock, checkProvider, checkRegistry } from './check-services.ts';
 
 const CHECKS: Readonly<Record<string, Check>> = {
@@ -19,6 +20,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   registry: checkRegistry,
   'object store': checkBodyStore,
   secrets: checkSecrets,
+  'sealed secrets': checkSealedSecrets,
   provider: checkProvider,
   clock: checkClock,
 };

@@ -3,11 +3,12 @@ import { envReader } from '../../config/env.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { Dialect } from '../../provider/dialect.ts';
 import { dialectSettings } from '../../provider/settings.ts';
+import { readSubscriptions } from '../shell/read-own-topics.ts';
 import { checkCommandTopic } from '../shell/send-commands.ts';
 import type { Shell } from '../shell/shell.ts';
 import type { CommandChannel } from './command-channel.ts';
 import { type Plan, planChanges } from './plan.ts';
-import { askProvider, readRecords } from './read-present.ts';
+import { askProvider } from './read-present.ts';
 import { readWanted, type WantedSubscriptions } from './read-wanted.ts';
 
 /** Reads a file of subscriptions with the event names of the dialect. @throws ConfigError */
@@ -44,7 +45,7 @@ export async function makePlan(
   checkCommandTopic("the file's topic", topic, channel.config);
   // Read the state after the comparison, so that it contains what control compared with.
   const seen = refresh ? await askProvider(channel, topic, timeoutMs) : NOT_ASKED;
-  const records = await readRecords(shell, channel);
+  const records = await readSubscriptions(shell, channel);
   const refPatterns = refPatternsOf(commandTopics, topic);
   return planChanges(wanted, topic, { records, ...seen, dialect: dialectOf(shell), refPatterns });
 }

@@ -1,41 +1,8 @@
 import type { ListedDrift } from '../../core/command.ts';
-import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
-import { orAborted } from '../../runtime/or-aborted.ts';
-import { readSubscriptionTable } from '../../subscriptions/state-topic.ts';
-import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
-import { ownRecordReader, watchReadErrors } from '../shell/read-own-topics.ts';
-import { describeError, type Shell } from '../shell/shell.ts';
+import { describeError } from '../shell/shell.ts';
 import type { CommandChannel } from './command-channel.ts';
 import { isMissing, type Present } from './plan.ts';
-
-/** All records of the compacted topic of subscriptions. */
-export async function readRecords(
-  shell: Shell,
-  { config, kafka }: Pick<CommandChannel, 'config' | 'kafka'>,
-): Promise<readonly SubscriptionRecord[]> {
-  const note = (error: unknown, at: string) =>
-    shell.note(`The subscription record ${at} cannot be read: ${(error as Error).message}`);
-  const topic = topicName(config.topics.prefix, OWN_TOPICS.subscriptions);
-  const reading = watchReadErrors(shell, topic);
-  const table = await readSubscriptionTable({
-    openTopic: kafka.openTopic,
-    clock: kafka.clock,
-    topic,
-    opening: shell.signal,
-    read: await orAborted(ownRecordReader(config, 'subscription'), shell.signal),
-    onBrokenOff: reading.onError,
-    onUnreadable: note,
-    onAwaited: note,
-    onChange() {},
-  });
-  try {
-    await Promise.race([table.caughtUp(shell.signal), reading.forbidden]);
-    return table.all();
-  } finally {
-    await table.stop();
-  }
-}
 
 /**
  * Makes control compare the provider with the state: the user of this command needs no access to the provider. What it misses
