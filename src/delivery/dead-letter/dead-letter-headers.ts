@@ -1,5 +1,6 @@
 import type { StoredDelivery } from '../../core/delivery.ts';
 import type { DeadLetterStage, HooklineError } from '../../core/errors.ts';
+import { PROBE } from '../../core/names.ts';
 import type { ObjectReference } from '../../core/record.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 
@@ -14,6 +15,7 @@ export const DEAD_LETTER_HEADERS = {
   connector: '__connect.errors.connector.name',
   ref: 'hookline.ref',
   subscriptionId: 'hookline.subscription-id',
+  /** Only where Hookline 0.1.0 redrives it as this version does; see deadLetterHeaders. */
   mediaType: 'hookline.media-type',
   receivedAt: 'hookline.received-at',
   eventId: 'hookline.event-id',
@@ -70,6 +72,9 @@ export function deadLetterHeaders({
   isSealed = false,
 }: DeadLetter): Map<Buffer, Buffer> {
   const names = DEAD_LETTER_HEADERS;
+  // After a rollback, 0.1.0 would redrive the empty or sealed value, and publish changed rows of a spool and forged probes as events.
+  // It refuses records without a media type, and they stay open. This version does not read it.
+  const isForOlder = !object && !isSealed && stage !== 'SPOOL' && delivery.ref !== PROBE.ref;
   const texts: Record<string, string | undefined> = {
     [names.stage]: stage,
     [names.code]: reason.code,
@@ -78,7 +83,7 @@ export function deadLetterHeaders({
     [names.connector]: 'hookline',
     [names.ref]: delivery.ref,
     [names.subscriptionId]: delivery.subscriptionId,
-    [names.mediaType]: delivery.mediaType,
+    [names.mediaType]: isForOlder ? delivery.mediaType : undefined,
     [names.receivedAt]: String(delivery.receivedAt),
     [names.eventId]: eventId,
     [names.part]: String(part),

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../../src/core/errors.ts';
+import { PROBE } from '../../../src/core/names.ts';
+import type { OutgoingRecord } from '../../../src/core/record.ts';
 import { parseSealingKeys, type SealingKeys } from '../../../src/crypto/sealing.ts';
 import type { DeadLetterRecord } from '../../../src/dead-letters/dead-letter-record.ts';
 import { DeadLetterIndex } from '../../../src/dead-letters/dead-letters.ts';
@@ -170,6 +172,37 @@ describe('a dead-letter record', () => {
       const stored = storeDeadLetter({ ...one, reason: new HooklineError('UNPARSABLE') }, refusing);
       await expect(stored).rejects.toMatchObject({ code: 'PUBLISH_REFUSED', topic: 'dead-letter' });
       expect(counted).toEqual([]);
+    },
+  );
+
+  const small = verified(body.subarray(0, 10));
+  const parse = { stage: 'PARSE', reason: new HooklineError('UNPARSABLE') } as const;
+
+  it.each([
+    ['one record', { ...parse, delivery: small }, {}, true],
+    ['parts', { ...parse, delivery: verified(body) }, {}, true],
+    ['an object', { ...parse, delivery: verified(body) }, { claims: claims() }, false],
+    ['a sealed body', { ...parse, delivery: small }, { bodySealing: keys }, false],
+    ['parts of a sealed body', { ...parse, delivery: verified(body) }, { bodySealing: keys }, false],
+    ['a changed row of a spool', { ...parse, delivery: small, stage: 'SPOOL' as const }, {}, false],
+    ['a webhook to the ref of probes', { ...parse, delivery: { ...small, ref: PROBE.ref } }, {}, false],
+  ])(
+    'has a media type, without which Hookline 0.1.0 does not redrive it, only if that version can (%s)',
+    async (_, one, ports: Partial<DeadLetterPorts>, isRedrivable) => {
+      const mediaTypes = new Set<string | undefined>();
+      const publish = async ({ topic, headers }: OutgoingRecord) => {
+        const texts = [...(headers ?? [])].map(([name, text]) => [String(name), String(text)]);
+        mediaTypes.add(Object.fromEntries(texts)['hookline.media-type']);
+        return { topic, partition: 0, offset: 0n };
+      };
+      const usual = { deadLetterTopic: 'dead-letter', limitOf: () => USUAL_LIMIT };
+      const observer = { deadLettered() {} };
+      const stored = objectFirst(ports.claims as ClaimCheck | undefined, publish);
+      await storeDeadLetter(
+        { ...one, eventId: undefined },
+        { ...usual, observer, publish: stored, ...ports },
+      );
+      expect([...mediaTypes]).toEqual([isRedrivable ? 'json' : undefined]);
     },
   );
 

@@ -134,7 +134,7 @@ function deadLetterFaults(own: Own): string[] {
   const error = '__connect.errors';
   const faults = headerFaults(headers, {
     'hookline.ref': ref,
-    'hookline.media-type': mediaType,
+    'hookline.media-type': headers.has('hookline.body-uri') ? undefined : mediaType,
     [`${error}.connector.name`]: 'hookline',
     [`${error}.exception.class.name`]: isMalformed ? 'UNPARSABLE' : 'RECORD_TOO_LARGE',
     [`${error}.stage`]: isMalformed ? 'PARSE' : 'PRODUCE',

@@ -75,7 +75,10 @@ const DEAD_LETTER_TEXTS: Readonly<Record<DeadLetterHeader, object>> = {
   [H.connector]: text('', { const: 'hookline' }),
   [H.ref]: text('The ref that received it.'),
   [H.subscriptionId]: text("The provider's id of the subscription."),
-  [H.mediaType]: text('', { enum: ['json', 'octet-stream'] }),
+  [H.mediaType]: text(
+    'Absent where Hookline 0.1.0 must not redrive it: of a body that is sealed or in the object store, of stage SPOOL, and of the ref of probes.',
+    { enum: ['json', 'octet-stream'] },
+  ),
   [H.receivedAt]: text('When it was received, in milliseconds since 1970.', WHOLE),
   [H.eventId]: text(
     'The event id that was answered. Of a body that was not decrypted it is derived from the ciphertext: its event has another one after a redrive.',
