@@ -1,6 +1,6 @@
 import type { SpanKind } from '@opentelemetry/api';
 import { type ProxySettings, proxyTo } from '../config/proxy.ts';
-import type { Logger } from './logger.ts';
+import { createThrottledLog, type Logger } from './logger.ts';
 import { httpsAgent } from './tunnel.ts';
 
 /** One step that a trace shows. */
@@ -44,6 +44,9 @@ export function readTraceparent(text: string | undefined): TraceContext | null {
 export const writeTraceparent = ({ traceId, spanId, flags }: TraceContext): string =>
   `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, '0')}`;
 
+/** Each export that fails says so, of which there can be many a second: those that differ in numbers alone are of one kind. */
+const kindOf = (message: string) => message.replaceAll(/\d+/g, 'N').slice(0, 100);
+
 /** Spans wait for their export so long at most, and one export may take so long. */
 const EXPORT = { everyMs: 2_000, deadlineMs: 5_000 };
 
@@ -67,8 +70,9 @@ export async function openTracing(deps: {
     import('@opentelemetry/exporter-trace-otlp-http'),
   ]);
   const { DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, diag, trace } = api;
+  const log = createThrottledLog(deps.logger);
   const say = (message: string, ...more: unknown[]) =>
-    deps.logger.warn({ message, more: more.map(String) }, 'tracing');
+    log.warn({ fault: kindOf(message) }, 'tracing', () => ({ message, more: more.map(String) }));
   diag.setLogger({ error: say, warn: say, info() {}, debug() {}, verbose() {} }, DiagLogLevel.WARN);
   const { protocol, hostname: host, port } = new URL(deps.endpoint);
   const isProxied = protocol === 'https:' && proxyTo(deps.proxy, { host, port: Number(port || 443) });
@@ -121,6 +125,7 @@ export async function openTracing(deps: {
       // While the collector is unavailable the last spans are lost. The process stops normally all the same.
       await provider.shutdown().catch((error: Error) => say(error.message));
       diag.disable();
+      log.stop();
     },
   };
 }

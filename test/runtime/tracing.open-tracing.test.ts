@@ -4,6 +4,7 @@ import { openTracing, readTraceparent } from '../../src/runtime/tracing.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { openCollector } from '../support/collector.ts';
 import { openBehindProxy } from '../support/connect-proxy.ts';
+import { serve } from '../support/serve.ts';
 import { readTree } from '../support/source-tree.ts';
 import { until } from '../support/until.ts';
 
@@ -75,6 +76,26 @@ describe('tracing', () => {
     tracer.start('a step', options()).end();
     await stop();
     await until('it is logged', () => lines().some((line) => line.msg === 'tracing'));
+  });
+
+  it('says once, and then counts, what a collector that refuses has it say with each export', async () => {
+    let refused = 0;
+    await using refusing = await serve((request, response) => {
+      request.resume();
+      refused++;
+      response.writeHead(401).end('who are you?');
+    });
+    const { tracer, stop, lines } = await open(refusing.url);
+    const told = () => lines().filter((line) => line.msg?.startsWith('tracing'));
+    const EXPORTS = 5;
+    for (let n = 1; n <= EXPORTS; n++) {
+      // A full batch is exported at once.
+      for (let span = 0; span < 512; span++) tracer.start('a step', options()).end();
+      await until('it is refused', () => refused === n);
+    }
+    await stop();
+    expect(told()).toHaveLength(2);
+    expect(told()[1]).toMatchObject({ count: EXPORTS - 1 });
   });
 
   it('trusts the authority of OTEL_EXPORTER_OTLP_CERTIFICATE where the collector is reached directly', async () => {
