@@ -33,6 +33,8 @@ export type DrainPorts = {
 };
 
 export type DrainObserver = {
+  /** So many more are stored, and no longer in the spool: a drain may take hours. */
+  rowsDrained?(rows: number): void;
   /** A delivery could not be published, or the disk not be read, and is tried again. */
   drainFailed(error: unknown): void;
   /** An error that no part of the drain has foreseen: it begins again when its rows have ended. */

@@ -17,6 +17,7 @@ export async function keepDraining(ports: DrainPorts): Promise<number> {
   let drained = 0;
   const onDrained = (rows: number) => {
     drained += rows;
+    ports.observer.rowsDrained?.(rows);
   };
   for (let failures = 0; ; ) {
     const before = drained;

@@ -57,10 +57,10 @@ export function observeSpool(deps: {
         'events that need the object store, and later ones of their keys, wait in the spool',
       );
     },
+    rowsDrained: (rows) => own.spoolDrained.inc(rows),
     drained(deliveries, seconds) {
       own.spoolInUse.set(0);
       own.spoolHolding.set(0);
-      own.spoolDrained.inc(deliveries);
       logger.info({ deliveries, seconds: Number(seconds.toFixed(3)) }, 'the spool is drained');
     },
     drainFailed(error) {
