@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { WEBHOOK_ERRORS } from '../../src/core/webhook-errors.ts';
 import type { Metrics } from '../../src/runtime/metrics.ts';
 import { allMetrics, metricsByProcess } from '../support/all-metrics.ts';
 import { CHART } from '../support/generated/chart-readme.ts';
@@ -118,6 +119,20 @@ describe('the runbook', () => {
       expect(seen.length, section.split('\n')[0]).toBeGreaterThan(0);
       expect(quoted.filter((name) => !seen.includes(name))).toEqual([]);
     }
+  });
+
+  it('names each code of a webhook that is refused, and an alert watches it', () => {
+    const codes = Object.entries(WEBHOOK_ERRORS);
+    const section = (alert: string) => runbook.split(`\n## ${alert}\n`)[1]?.split('\n## ')[0] ?? '';
+    const expr = rules.find(({ alert }) => alert === 'HooklineWebhooksRefused')?.expr ?? '';
+    const watched = /code=~"(.*?)"/.exec(expr)?.[1]?.split('|');
+    // Any scanner asks for other paths, and what is not signed has alerts of its own.
+    const others = ['NOT_FOUND', 'UNAUTHENTIC'];
+    const refused = codes.flatMap(([code, { status }]) => (status >= 400 && status < 500 ? [code] : []));
+    expect(watched?.toSorted()).toEqual(refused.filter((code) => !others.includes(code)).toSorted());
+    for (const code of watched ?? []) expect(section('HooklineWebhooksRefused')).toContain(`\`${code}\``);
+    for (const [code, { status }] of codes)
+      if (status >= 500) expect(section('HooklineWebhooksNotStored')).toContain(`\`${code}\``);
   });
 
   it('says in each section what it means, what to look at and what to do', () => {
