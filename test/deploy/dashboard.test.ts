@@ -42,3 +42,18 @@ it('no legend is full of what was zero all along: such a series is there where s
   expect(counts.length).toBeGreaterThan(4);
   for (const expr of counts) expect(expr).toMatch(/ and sum by .*\[\$__range\] @ end\(\)\)\) > 0$/);
 });
+
+/** Their series begin with the first command of a type, or the first request of an operation, which no rate sees. */
+const BORN_WITH_THE_FIRST = ['hookline_command_seconds', 'hookline_provider_request_seconds'];
+
+it.each(BORN_WITH_THE_FIRST)(
+  '%s is drawn from its first value on: there may be none but one for days',
+  (name) => {
+    const drawn = panels.flatMap(({ targets = [] }) => targets).filter(({ expr }) => expr.includes(name));
+    expect(drawn).toHaveLength(1);
+    for (const { expr } of drawn)
+      expect(expr).toMatch(
+        new RegExp(`\\(\\((${name}_bucket{.*?}) unless \\1 offset \\$__rate_interval\\) or increase\\(\\1`),
+      );
+  },
+);
