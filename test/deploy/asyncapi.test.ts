@@ -12,7 +12,7 @@ import { readFile } from '../support/generated/files.ts';
 import { ROOT } from '../support/source-tree.ts';
 
 type Message = {
-  payload: { schema?: { $ref: string } };
+  payload: { schemaFormat?: string; schema?: { $ref: string } };
   headers?: { properties: Record<string, unknown> };
 };
 type Channel = { address: string; messages: Record<string, Message> };
@@ -50,6 +50,16 @@ describe('schemas/asyncapi.yaml', () => {
     const kinds = ['events', 'commands'] as const;
     const files = [...kinds.flatMap((kind) => readSchemaFiles(undefined, kind)), readProbeFile()];
     expect([...new Set(refs)].sort()).toEqual(files.map(({ name }) => `./${name}`).sort());
+  });
+
+  // Of another version AsyncAPI's own generators make no type, and say nothing.
+  it('gives the schemas a format that AsyncAPI names', () => {
+    const formats = channels.flatMap(({ messages }) =>
+      Object.values(messages).flatMap(({ payload }) => payload.schemaFormat ?? []),
+    );
+    expect(formats.length).toBeGreaterThanOrEqual(8);
+    for (const format of new Set(formats))
+      expect(JSON.stringify(specs.schemas['3.0.0']), format).toContain(`"${format}"`);
   });
 
   it('names the headers that a redriven event has, of each topic of events', () => {
