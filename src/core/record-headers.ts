@@ -2,6 +2,12 @@ import { signedBytes, sizedBytes, WireWriter } from './wire-writer.ts';
 
 type Header = readonly [name: Buffer, value: Buffer];
 
+/**
+ * Of a record that is read so many headers are kept, the first. Hookline writes some twenty; who may write a record can give it
+ * 200,000 in a megabyte, which take many times as much memory.
+ */
+export const MAX_HEADERS = 100;
+
 /** Headers of a record, in their order. A Map is one form of them. */
 export type RecordHeaders = Iterable<Header> & { readonly size: number };
 
