@@ -23,7 +23,7 @@ export type PartitionWorkDeps = {
 };
 
 /**
- * Records of a partition that are in progress or queued, and the bytes of their values; more are not taken. There are
+ * Records of a partition that are in progress or queued, and their bytes; more are not taken. There are
  * many, so that a key whose first record hangs does not soon fill its partition with what waits behind it.
  */
 const MAX_OPEN = 1_000;
@@ -78,7 +78,7 @@ export class PartitionWork {
     if (this.#next < 0n) this.#committed = record.offset;
     this.#next = record.offset + 1n;
     this.#last = record;
-    const bytes = record.value?.length ?? 0;
+    const bytes = bytesOf(record);
     this.#open.set(record.offset, bytes);
     this.#bytes += bytes;
     if (this.isFull) this.#wasFull = true;
@@ -175,6 +175,13 @@ export class PartitionWork {
       throw error;
     });
   }
+}
+
+/** What it keeps of memory. Of a command only the value counts, but who writes one can give it any key and any headers. */
+function bytesOf({ key, value, headers }: IncomingRecord): number {
+  let bytes = (key?.length ?? 0) + (value?.length ?? 0);
+  for (const [name, text] of Object.entries(headers)) bytes += name.length + text.length;
+  return bytes;
 }
 
 const ENDED = Symbol('the work of the partition has ended');

@@ -152,6 +152,18 @@ describe('the work of a partition', () => {
     expect(work.isFull).toBe(false);
   });
 
+  it.each([
+    ['keys', { key: Buffer.alloc(1024 * 1024) }],
+    ['headers', { headers: { name: 'x'.repeat(1024 * 1024) } }],
+  ])('is full at eight megabytes of %s too', (_, more) => {
+    const { work } = open();
+    for (let n = 0; n < 8; n++) {
+      expect(work.isFull).toBe(false);
+      work.take({ ...recordAt(n), ...more });
+    }
+    expect(work.isFull).toBe(true);
+  });
+
   it('that is another’s now commits nothing, and begins nothing', async () => {
     const { work, committed, errors, begun, take, begin } = open();
     take(1);
