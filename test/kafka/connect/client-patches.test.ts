@@ -1,4 +1,4 @@
-import { createRecordsBatch, Writer } from '@platformatic/kafka';
+import { createRecordsBatch, Reader, readRecordsBatch, Writer } from '@platformatic/kafka';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { layInPlace } from '../../../src/kafka/connect/client-patches.ts';
@@ -104,4 +104,13 @@ it('a batch is joined once: its request takes it as one piece', () => {
   expect(batch.length).toBeGreaterThan(100 * value.length);
   expect(batch.buffers.length).toBeLessThan(10);
   expect(batch.buffer.length).toBe(batch.length);
+});
+
+it('keeps the first hundred headers of a record, which may have 200,000, and reads on behind the others', () => {
+  const names = Array.from({ length: 100_000 }, (_, n) => `h${n}`);
+  const headers = new Map(names.map((name) => [Buffer.from(name), Buffer.from('v')]));
+  const records = ['first', 'second'].map((value) => ({ ...MESSAGE, headers, value: Buffer.from(value) }));
+  const read = readRecordsBatch(Reader.from(createRecordsBatch(records).buffer)).records;
+  expect(read.map(({ value }) => String(value))).toEqual(['first', 'second']);
+  for (const one of read) expect(one.headers.map(([name]) => String(name))).toEqual(names.slice(0, 100));
 });
