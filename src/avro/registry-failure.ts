@@ -1,7 +1,7 @@
 import { shortText } from '../core/cut-text.ts';
 import { HooklineError } from '../core/errors.ts';
 import { connectionFaultOf, eachError, explainFault, type OtherSide } from '../runtime/connection-fault.ts';
-import { NO_REGISTRY, NO_REGISTRY_STATUS, type RegistryOptions } from './registry-http.ts';
+import { LARGE_SCHEMA, NO_REGISTRY, NO_REGISTRY_STATUS, type RegistryOptions } from './registry-http.ts';
 
 export type RegistryFailure = {
   readonly status?: number;
@@ -47,6 +47,7 @@ export function classify(error: unknown, { url, auth, tokens }: RegistryOptions)
   if (status === 409 || status === 422)
     return new HooklineError('SCHEMA_INCOMPATIBLE', shortened(message), { cause: error });
   const why = shortened(message?.replace(/^.* - (Error, status 400: )?/, ''));
+  if (why?.startsWith(LARGE_SCHEMA)) return new HooklineError('SCHEMA_INVALID', why, { cause: error });
   const fault = connectionFaultOf(error);
   const isUnknownPath = status === NO_REGISTRY_STATUS;
   if (!fault && (isUnknownPath || isOfSomethingElse(error as Error, why))) {

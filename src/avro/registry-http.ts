@@ -59,6 +59,11 @@ export function boundedAgent({ url, timeoutMs, secureContext, proxy = NO_PROXIES
 
 export const NO_REGISTRY = 'what answers is no schema registry';
 
+/** Of a schema that is larger than what is read: it will be the next time too. */
+export const LARGE_SCHEMA = 'the schema is larger than';
+/** As answers with a schema begin; its version is told by its subject. */
+const SCHEMA_BEGINS = /^\s*\{\s*"(schema|subject)/;
+
 /** In place of the 404 of something that is no registry: who reads it must not take a schema for missing. */
 export const NO_REGISTRY_STATUS = 599;
 
@@ -79,11 +84,15 @@ function bound(request: ClientRequest, { timeoutMs, maxBytes }: AnswerLimits): v
   request.once('close', () => clearTimeout(timer));
   request.once('response', (answer: IncomingMessage) => {
     let bytes = 0;
+    let isSchema = false;
     const chunks: Buffer[] = [];
     answer.on('data', (chunk: Buffer | string) => {
+      if (bytes === 0) isSchema = answer.statusCode === 200 && SCHEMA_BEGINS.test(String(chunk));
       bytes += Buffer.byteLength(chunk);
       if (answer.statusCode !== 200) chunks.push(Buffer.from(chunk));
-      if (bytes > maxBytes) request.destroy(new Error(`its answer is larger than ${maxBytes} bytes`));
+      if (bytes <= maxBytes) return;
+      const what = isSchema ? LARGE_SCHEMA : 'its answer is larger than';
+      request.destroy(new Error(`${what} ${maxBytes} bytes`));
     });
     // Before whoever reads the status.
     answer.prependOnceListener('end', () => {

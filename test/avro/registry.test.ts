@@ -251,6 +251,18 @@ describe('the registry', () => {
       await expect(ask()).rejects.toMatchObject({ code: 'REGISTRY_UNAVAILABLE' });
   });
 
+  it.each([
+    ['schema', '{"schema":"'],
+    ['version', '{"subject":"s","version":1,"schema":"'],
+  ])('whose %s is larger than what is read has one that nobody reads, then and later', async (_, begin) => {
+    await using server = await serve((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(`${begin}${'x'.repeat(5 * 1024 * 1024)}"}`);
+    });
+    const registry = createRegistry({ url: server.url, timeoutMs: 5_000 });
+    await expect(registry.writerType(7)).rejects.toMatchObject({ code: 'SCHEMA_INVALID' });
+  });
+
   it('that says very much of why it refuses is quoted in short', async () => {
     await using server = await serve(answering(500, { error_code: 50_001, message: 'x'.repeat(1_000_000) }));
     const failure = await registryAt(server.url)
