@@ -9,13 +9,13 @@ import { hasBegun, isReleased } from './operations/subscription-state.ts';
 
 /**
  * Checks what must hold before a command is executed, whatever its type.
- * @throws HooklineError COMMAND_EXPIRED, NOT_OWNER, PRECONDITION_FAILED, UNKNOWN_EVENT, EXTRA_CONFLICT
+ * @throws HooklineError NOT_OWNER, COMMAND_EXPIRED, PRECONDITION_FAILED, UNKNOWN_EVENT, EXTRA_CONFLICT
  */
 export function checkCommand(context: OperationContext): void {
   const { command, dialect } = context;
-  if (isExpired(context)) throw new HooklineError('COMMAND_EXPIRED');
-  // First: a team learns nothing about refs of other teams.
+  // First: a team learns nothing about refs of other teams, not even whether there is one: the deletion of none does not expire.
   checkOwner(context);
+  if (isExpired(context)) throw new HooklineError('COMMAND_EXPIRED');
   checkMatch(context);
   // An adopted subscription may have others than the dialect knows, and keeps them where it is repaired.
   const had = context.subscriptions.get(command.ref)?.events ?? [];

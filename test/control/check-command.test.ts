@@ -66,6 +66,14 @@ describe('before a command is carried out', () => {
     expect(await harness.run({ ...update, ref: 'aa' })).toMatchObject({ errorCode: 'NOT_OWNER' });
   });
 
+  it('its time tells nothing of refs that its topic does not take: whether there is one or not, it is NOT_OWNER', async () => {
+    await using harness = await openControlHarness({ refPatterns: { [OTHER]: ['ledger-*'] } });
+    await harness.run(create('a'));
+    const late = { type: 'subscription.delete', expiresAt: Date.now() - 1 };
+    for (const ref of ['a', 'b'])
+      expect(await harness.run({ ...late, ref }, OTHER)).toMatchObject({ errorCode: 'NOT_OWNER' });
+  });
+
   it('a ref that is not its topic’s is not spoken of, whatever ifMatch says', async () => {
     await using harness = await openControlHarness();
     const { commandId } = await harness.run(create('a'));
