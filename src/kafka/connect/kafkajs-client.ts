@@ -1,6 +1,8 @@
 import './client-patches.ts';
 import { connect as connectPlain, isIP, Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { promisify } from 'node:util';
+import { gunzip, gzip, zstdDecompress } from 'node:zlib';
 import { compressionsAlgorithms } from '@platformatic/kafka';
 import kafkajs from 'kafkajs';
 import { withColons, withoutColons } from './broker-address.ts';
@@ -40,11 +42,12 @@ const RETRY = { initialRetryTime: 100, factor: 0, multiplier: 2, maxRetryTime: 1
 export function createKafkajs(connection: KafkaConnection, clientId: string, log: ClientLog): KafkaClient {
   // Only gzip is built in: a batch of another codec, which any producer may choose, would end the consumer for good.
   // Registering twice changes nothing.
-  const { Snappy, LZ4, ZSTD } = kafkajs.CompressionTypes;
+  const { GZIP, Snappy, LZ4, ZSTD } = kafkajs.CompressionTypes;
   const { snappy, lz4, zstd } = compressionsAlgorithms;
   kafkajs.CompressionCodecs[Snappy] = codecOf(snappy);
   kafkajs.CompressionCodecs[LZ4] = codecOf(lz4);
-  kafkajs.CompressionCodecs[ZSTD] = codecOf(zstd);
+  kafkajs.CompressionCodecs[ZSTD] = () => ({ ...codecOf(zstd)(), decompress: unzstd });
+  kafkajs.CompressionCodecs[GZIP] = () => ({ compress: zipped, decompress: unzip });
   const settings = {
     clientId,
     brokers: connection.brokers.map(withoutColons),
@@ -88,6 +91,15 @@ const codecOf =
     compress: async (encoder: { buffer: Buffer }) => compressSync(encoder.buffer),
     decompress: async (buffer: Buffer) => decompressSync(buffer),
   });
+
+/**
+ * Bytes that a batch unpacks to at most: beyond, it is one that cannot be unpacked. Producers make batches of a megabyte or less, and one of
+ * 0.7 MB unpacked to 700, which no pod of control has.
+ */
+const UNPACKING = { maxOutputLength: 64 * 1024 * 1024 };
+const unzip = (packed: Buffer) => promisify<Buffer, object, Buffer>(gunzip)(packed, UNPACKING);
+const unzstd = (packed: Buffer) => promisify<Buffer, object, Buffer>(zstdDecompress)(packed, UNPACKING);
+const zipped = ({ buffer }: { buffer: Buffer }) => promisify<Buffer, Buffer>(gzip)(buffer);
 
 /** Keeps the sockets that are open in `open`. */
 const watched =

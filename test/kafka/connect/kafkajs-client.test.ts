@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import kafkajs from 'kafkajs';
 import { expect, it } from 'vitest';
 import { createKafkajs } from '../../../src/kafka/connect/kafkajs-client.ts';
 import { openKafka } from '../../../src/kafka/open-kafka.ts';
@@ -50,3 +52,15 @@ it.skipIf(!hasIpv6)(
     session.destroy();
   },
 );
+
+it.each([
+  ['gzip', kafkajs.CompressionTypes.GZIP, gzipSync],
+  ['zstd', kafkajs.CompressionTypes.ZSTD, zstdCompressSync],
+] as const)('unpacks 64 MiB of a batch at most: %s', async (_, type, pack) => {
+  createKafkajs({ brokers: ['127.0.0.1:1'] } as never, 'test', () => {});
+  const { decompress } = kafkajs.CompressionCodecs[type]();
+  const most = 64 * 1024 * 1024;
+  const unpacked = async (bytes: number) => (await decompress(pack(Buffer.alloc(bytes)))).length;
+  expect(await unpacked(most)).toBe(most);
+  await expect(unpacked(most + 1)).rejects.toThrow(/larger than/);
+});
