@@ -39,9 +39,7 @@ export function createIngressObserver(parts: {
     own.deliverySeconds.zero({ stored });
   }
   for (const reason of Object.keys(CONNECTION_ENDS)) own.connectionsClosed.inc({ reason }, 0);
-  metrics.samplers.add(() => {
-    for (const ref of keyring.refs()) own.signaturesRefused.inc({ ref }, 0);
-  });
+  metrics.samplers.add(showRefs(own.signaturesRefused, keyring));
   // Counted here and added to the metric at each scrape.
   const accepted = { kafka: 0, spool: 0 };
   metrics.samplers.add(() => {
@@ -74,6 +72,22 @@ export function createIngressObserver(parts: {
       log.warn({ reason }, 'connection closed', () => ({ why: CONNECTION_ENDS[reason], err: error }));
     },
     stop: async () => log.stop(),
+  };
+}
+
+/** Each ref with keys has a series; one without keys any more loses it when it was shown once more. */
+function showRefs(
+  refused: ReturnType<typeof webhookMetrics>['signaturesRefused'],
+  keyring: Pick<LiveKeyring, 'refs'>,
+): () => void {
+  let shown: ReadonlySet<string> = new Set();
+  let leaving: readonly string[] = [];
+  return () => {
+    const refs = new Set(keyring.refs());
+    for (const ref of refs) refused.inc({ ref }, 0);
+    for (const ref of leaving) if (!refs.has(ref)) refused.remove({ ref });
+    leaving = [...shown].filter((ref) => !refs.has(ref));
+    shown = refs;
   };
 }
 

@@ -179,3 +179,20 @@ it('what is answered 401 is counted by ref, from 0 on, and only of refs that hav
   for (const made of ['nobody', 'ledger', undefined]) refuse('UNAUTHENTIC', made);
   expect(await counted()).toEqual({ 'ledger-eu': 2, 'ledger-us': 0 });
 });
+
+it('shows of a ref without keys no more than what was not shown yet: teams make and delete refs without end', async () => {
+  const metrics = createMetrics();
+  const refs = new Set(Array.from({ length: 1_000 }, (_, n) => `ref-${n}`));
+  const keyring = { has: (ref: string) => refs.has(ref), refs: () => [...refs] };
+  const observer = createIngressObserver({ logger: capturedLog().logger, metrics, keyring });
+  const scrape = async () => {
+    for (const sample of metrics.samplers) sample();
+    return (await webhookMetrics(metrics).signaturesRefused.get()).values;
+  };
+  expect(await scrape()).toHaveLength(1_000);
+  observer.refused(new HooklineError('UNAUTHENTIC'), 'ref-7', 0.1);
+  refs.clear();
+  expect((await scrape()).find(({ labels }) => labels.ref === 'ref-7')?.value).toBe(1);
+  expect(await scrape()).toEqual([]);
+  await observer.stop();
+});
