@@ -23,6 +23,8 @@ const OTHERS = [
     'AWS_REGION',
     'LEDGER_FILE',
     'ANALYTICS_FILE',
+    // A function of SQL.
+    'ROW_NUMBER',
     // A value of KAFKA_SASL_MECHANISM.
     'AWS_MSK_IAM',
     // Storage classes of S3.
