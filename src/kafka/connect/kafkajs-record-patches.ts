@@ -78,7 +78,7 @@ class FetchedBatch {
     return String(this.firstOffset + BigInt(delta));
   }
 
-  /** @throws where they are not as the batch says */
+  /** What it gives can be read. @throws where they are not as the batch says */
   async records(): Promise<FetchedRecord[]> {
     const count = this.bytes.readInt32BE(AT.count);
     // Compaction may leave a batch without records, and then nothing is packed either.
@@ -92,8 +92,12 @@ class FetchedBatch {
       const start = reader.at;
       reader.skip(1);
       reader.varint();
-      records.push(new FetchedRecord(this, reader.bytes, start, this.offsetOf(reader.varint())));
-      reader.to(end);
+      const delta = reader.varint();
+      records.push(new FetchedRecord(this, reader.bytes, start, this.offsetOf(delta)));
+      reader.skipFields();
+      // Of what is packed, brokers do not compare the two: one that is read otherwise here has whatever its writer likes.
+      if (reader.at !== end || delta < 0 || delta > this.lastOffsetDelta)
+        throw new RangeError('a record ends elsewhere, or is of another place');
     }
     return records;
   }
@@ -176,21 +180,25 @@ class RecordReader {
   /** Of 64 bits at most; a number holds offsets and times exactly. */
   varint(): number {
     let value = 0;
-    for (let factor = 1; ; factor *= 0x80) {
+    for (let factor = 1; factor < 2 ** 64; factor *= 0x80) {
       const byte = this.bytes[this.at++];
-      if (byte === undefined) throw new RangeError('the records end before their time');
+      if (byte === undefined) break;
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
     }
+    throw new RangeError('the records end before their time, or a number is larger than they have');
   }
 
   skip(length: number): void {
-    this.to(this.at + length);
+    this.at += length;
+    if (this.at > this.bytes.length) throw new RangeError('the records end before their time');
   }
 
-  to(end: number): void {
-    if (end < this.at || end > this.bytes.length) throw new RangeError('a record ends elsewhere');
-    this.at = end;
+  /** Key, value and headers. */
+  skipFields(): void {
+    this.skipSized();
+    this.skipSized();
+    for (let left = this.varint() * 2; left > 0; left--) this.skipSized();
   }
 
   skipSized(): void {

@@ -168,6 +168,36 @@ describe('a batch', () => {
     expect(messages.map(({ offset }) => offset)).toEqual(['5000000003']);
   });
 
+  // Of packed records, brokers read the fields alone, and take any length before them.
+  it.each([
+    ['is shorter than its fields', [8, 0, 0, 0, 1, 16, 12, 0, 0, 2, 0x90, 0x4e, 0x41, 0x41, 0x41, 0]],
+    ['is longer', [16, 0, 0, 0, 1, 1, 0, 12, 0]],
+    ['holds a key that is longer', [12, 0, 0, 0, 0x90, 0x4e, 1, 0]],
+    ['holds more headers than it has', [12, 0, 0, 0, 1, 1, 8]],
+    ['is that of another place', [12, 0, 0, 40, 1, 1, 0]],
+    ['is that of one before the batch', [12, 0, 0, 41, 1, 1, 0]],
+    ['holds a time without end', [244, 2, 0, ...new Array<number>(180).fill(128), 1, 0, 1, 1, 0]],
+  ])('whose record %s is one record too', async (_, record) => {
+    const packed = gzipSync(Buffer.from(record));
+    const messages = await decodeMessages(answerOf(await batchAround(packed, 1, GZIP)));
+    expect(messages.map(({ offset, value }) => [offset, value])).toEqual([['5000000000', packed]]);
+  });
+
+  it('with a few bytes changed throws nothing, when it is decoded or when its records are read', async () => {
+    const change = fc.tuple(fc.nat(), fc.nat({ max: 255 }));
+    await fc.assert(
+      fc.asyncProperty(given, fc.array(change, { minLength: 1, maxLength: 4 }), async (records, changes) => {
+        const batch = Buffer.from(await batchOf(records));
+        for (const [at, byte] of changes) batch[61 + (at % (batch.length - 61))] = byte;
+        for (const message of await decodeMessages(answerOf(batch))) {
+          const { key, value, headers, timestamp } = message;
+          expect([key, value, headers, timestamp]).not.toContain(undefined);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it('without records, as compaction leaves one, has none', async () => {
     expect(await decodeMessages(answerOf(await batchAround(Buffer.alloc(0), 0, GZIP)))).toEqual([]);
   });
