@@ -236,6 +236,9 @@ export const processMetrics = (metrics: Metrics) => ({
 /** Often enough to find a delay of some ten milliseconds, and 20 wake-ups a second cost nothing. */
 const TICK_MS = 50;
 
-/** A minute: two Prometheus servers, and the console every five seconds, read the same process, and each has to see a delay. */
-const DELAY_SLOTS = 6;
+/**
+ * A whole minute, behind the slot that is not over: two Prometheus servers, which may come once a minute, and the console every five
+ * seconds, read the same process, and each has to see a delay.
+ */
+const DELAY_SLOTS = 7;
 const DELAY_SLOT_MS = 10_000;
