@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type kafkajs from 'kafkajs';
-import { topicOffsets } from '../../support/topic-offsets.ts';
+import { type TopicOffsets, topicOffsets } from '../../support/topic-offsets.ts';
 import { writerType } from '../../support/topic-reader.ts';
 import { until } from '../../support/until.ts';
 import type { EventRecord, Stored } from './stored.ts';
@@ -13,13 +13,29 @@ export type ReadBack = {
 };
 
 const READ_MS = 240_000;
+/** A broker that was killed last takes its partitions back within it. */
+const ENDS_MS = 60_000;
+
+/** undefined where a partition has just got another leader: kafkajs then asks the one before. */
+async function endsOf(
+  kafka: kafkajs.Kafka,
+  topics: readonly string[],
+): Promise<Map<string, TopicOffsets> | undefined> {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    return await topicOffsets(admin, topics);
+  } catch (error) {
+    if ((error as kafkajs.KafkaJSError).retriable) return undefined;
+    throw error;
+  } finally {
+    await admin.disconnect();
+  }
+}
 
 /** Reads the topics from their beginning to the end that they have now. Nothing may be written to them any more. */
 export async function readBack({ kafka, registryUrl, topics, into }: ReadBack): Promise<void> {
-  const admin = kafka.admin();
-  await admin.connect();
-  const ends = await topicOffsets(admin, topics);
-  await admin.disconnect();
+  const ends = await until('the leaders say where the topics end', () => endsOf(kafka, topics), ENDS_MS);
   const left = new Map<string, number>();
   for (const [topic, offsets] of ends) {
     for (const { partition, high, low } of offsets) {
