@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { Partitioners } from 'kafkajs';
+import kafkajs, { Partitioners } from 'kafkajs';
 import { expect, inject, it, onTestFinished } from 'vitest';
+import '../../../src/kafka/connect/client-patches.ts';
 import { readInGroup } from '../../../src/kafka/consume/group-reader.ts';
+import { singleWorkerAssigner } from '../../../src/kafka/consume/single-worker-assigner.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createTopic } from '../../support/create-topic.ts';
 import { openTopicAt } from '../../support/open-topic.ts';
@@ -100,3 +102,72 @@ it('nothing seems to wait behind transactions, also behind one that was aborted'
   await until('and what comes then', async () => (await committed()) === '7');
   expect([seen, fatal]).toEqual([['a', 'b', 'd'], []]);
 });
+
+it(
+  'a group whose leader ended while it joined is joined once: its answer comes when the session of the leader ends',
+  LONG,
+  async () => {
+    const brokers = [...inject('brokers')];
+    const groupId = `group-${randomUUID()}`;
+    const kafka = new kafkajs.Kafka({
+      brokers,
+      logLevel: kafkajs.logLevel.NOTHING,
+      requestTimeout: 5_000,
+      enforceRequestTimeout: true,
+    });
+    const admin = kafka.admin();
+    await admin.connect();
+    onTestFinished(() => admin.disconnect());
+    await createTopic(admin, { topic: groupId, numPartitions: 1 });
+    // As the leader of the second generation it never says what is assigned.
+    let assigned = 0;
+    const assigner: kafkajs.PartitionAssigner = (config) => {
+      const real = singleWorkerAssigner(() => 0)(config);
+      return { ...real, assign: (group) => (++assigned > 1 ? new Promise(() => {}) : real.assign(group)) };
+    };
+    const leader = kafka.consumer({
+      groupId,
+      partitionAssigners: [assigner],
+      sessionTimeout: 8_000,
+      heartbeatInterval: 500,
+    });
+    await leader.connect();
+    onTestFinished(() => void leader.disconnect());
+    const joined = new Promise((resolve) => leader.on(leader.events.GROUP_JOIN, resolve));
+    await leader.subscribe({ topics: [groupId] });
+    await leader.run({ autoCommit: false, eachMessage: async () => {} });
+    await joined;
+    let isWorking = false;
+    let mostMembers = 0;
+    const reading = readInGroup({
+      kafka,
+      groupId,
+      topics: [groupId],
+      sessionTimeoutMs: 8_000,
+      clock: systemClock,
+      keysOf: async () => [],
+      handle: async () => {},
+      openTopic: openTopicAt(brokers),
+      onError() {},
+      onWorking: (lease) => {
+        isWorking = lease !== null;
+      },
+      onRefused() {},
+      onInterrupted() {},
+      onRecreated() {},
+      onFatal() {},
+    });
+    onTestFinished(() => reading.then((reader) => reader.stop()));
+    await until(
+      'it works',
+      async () => {
+        const { groups } = await admin.describeGroups([groupId]);
+        mostMembers = Math.max(mostMembers, groups[0]?.members.length ?? 0);
+        return isWorking;
+      },
+      30_000,
+    );
+    await expect(reading).resolves.toBeDefined();
+    expect([assigned, mostMembers]).toEqual([2, 2]);
+  },
+);
