@@ -52,17 +52,17 @@ broker.metadata = function (this: Broker, topics = []) {
   return metadata.call(Object.assign(Object.create(this), { lookupRequest }), topics);
 };
 
+type Protocol = (of: { readonly version: string }) => (fields: object) => object;
+
+/** The rebalance timeout of control's group, and 5 s for the network, as JoinGroup has. */
+const SYNC_GROUP_MS = 65_000;
+
+const syncGroup = require('kafkajs/src/protocol/requests/syncGroup/index.js') as { protocol: Protocol };
+const { protocol } = syncGroup;
 /**
  * It gives up a SyncGroup after the usual time of a request, which is below that of a session. Where the group's leader is gone (a process
  * that was stopped while it joined), the brokers answer when its session ends. By then it has joined once more, as another member, and the
  * one before, which nobody speaks for, can be the next leader: no process of the group worked for a minute and longer. Here it waits
  * as long as for JoinGroup.
  */
-/** The rebalance timeout of control's group, and 5 s for the network, as JoinGroup has. */
-const SYNC_GROUP_MS = 65_000;
-
-type Protocol = (of: { readonly version: string }) => (fields: object) => object;
-
-const syncGroup = require('kafkajs/src/protocol/requests/syncGroup/index.js') as { protocol: Protocol };
-const { protocol } = syncGroup;
 syncGroup.protocol = (of) => (fields) => ({ ...protocol(of)(fields), requestTimeout: SYNC_GROUP_MS });
