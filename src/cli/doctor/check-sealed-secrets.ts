@@ -1,3 +1,4 @@
+import { hasCode } from '../../core/errors.ts';
 import { readSealingKeys, type SealingKeys } from '../../crypto/sealing.ts';
 import { openSecrets, type SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
@@ -29,6 +30,8 @@ export const checkSealedSecrets: Check = async (shell) => {
     );
     return [...warnings, ...assessSecrets(keys, records)];
   } catch (error) {
+    if (hasCode(error, 'SCHEMA_INVALID'))
+      return [skipped(CHECK, 'the schema of their records cannot be used')];
     return [unknown(CHECK, describeError(error), 'see the findings of brokers, topics and registry')];
   }
 };

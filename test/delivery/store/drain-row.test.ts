@@ -122,11 +122,12 @@ describe('a row that cannot become an event', () => {
         [NAMES.stage]: 'SPOOL',
         [NAMES.ref]: 'r'.repeat(100),
         [NAMES.subscriptionId]: 's'.repeat(100),
-        [NAMES.mediaType]: 'octet-stream',
         [NAMES.receivedAt]: '0',
       },
-      { [NAMES.mediaType]: 'json', [NAMES.receivedAt]: `${Date.UTC(9999, 11, 31, 23, 59, 59, 999)}` },
+      { [NAMES.receivedAt]: `${Date.UTC(9999, 11, 31, 23, 59, 59, 999)}` },
     ]);
+    // Hookline 0.1.0, after a rollback, redrives what has one.
+    expect(records.map((record) => headersOf(record)[NAMES.mediaType])).toEqual([undefined, undefined]);
     expect(records.map(({ value }) => `${value}`)).toEqual(['body', 'body']);
   });
 });
