@@ -71,7 +71,11 @@ export async function readTopic(
       isEnough ? `${topic} holds what is waited for` : `${topic} holds ${atLeast} records`,
       async () => {
         if (isEnough) return isEnough(seen);
-        const ends = await admin.fetchTopicOffsets(topic);
+        const ends = await admin.fetchTopicOffsets(topic).catch((error: kafkajs.KafkaJSError) => {
+          // A partition has just got another leader: kafkajs asks the one before.
+          if (!error.retriable) throw error;
+        });
+        if (!ends) return false;
         const total = ends.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
         return total >= atLeast && ends.every(isRead);
       },
