@@ -19,7 +19,8 @@ export function printRows(shell: Shell, json: boolean, rows: readonly Row[]): vo
   // The longest line decides a column's width: in each table the first row has one.
   const padded = (text: string, column: number) => {
     const [line = '', ...rest] = text.split('\n');
-    return [line.padEnd(widths[column] ?? 0), ...rest].join('\n');
+    const spaces = ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(line)));
+    return [line + spaces, ...rest].join('\n');
   };
   for (let at = 0; at < body.length; at += ROWS_AT_ONCE) {
     const table = new Table({ ...(at === 0 && { head }), chars: PLAIN, style });
@@ -119,7 +120,39 @@ export function columnWidths(rows: Rows, available: number): number[] {
 }
 
 /** Not Math.max(...): so many arguments as a large table has rows overflow the stack. */
-const longestOf = (texts: readonly string[]) => texts.reduce((most, { length }) => Math.max(most, length), 0);
+const longestOf = (texts: readonly string[]) =>
+  texts.reduce((most, text) => Math.max(most, widthOf(text)), 0);
+
+/** Signs that a terminal shows two columns wide: Chinese, Japanese and Korean ones, their punctuation, and emoji. */
+const WIDE =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60\uffe0-\uffe6]/u;
+/** They stand above or below the sign before them. */
+const MARK = /\p{M}/u;
+
+function columnsOf(sign: string): number {
+  if (sign < '\u0300') return 1;
+  if (MARK.test(sign)) return 0;
+  return WIDE.test(sign) ? 2 : 1;
+}
+
+/** Columns of a terminal that a text takes. */
+function widthOf(text: string): number {
+  let width = 0;
+  for (const sign of text) width += columnsOf(sign);
+  return width;
+}
+
+/** The length of the beginning that takes so many columns at most: whole signs, and at least one. */
+function lengthWithin(text: string, width: number): number {
+  let length = 0;
+  let columns = 0;
+  for (const sign of text) {
+    columns += columnsOf(sign);
+    if (columns > width && length > 0) return length;
+    length += sign.length;
+  }
+  return length;
+}
 
 /** Narrows the widest column step by step, until all fit or every column has its least width. */
 function shrink(widths: number[], least: readonly number[], available: number): void {
@@ -143,9 +176,9 @@ export function wrap(text: string, width: number): string {
 function wrapLine(line: string, width: number): string {
   const lines: string[] = [];
   let rest = line;
-  while (rest.length > width) {
-    const space = rest.lastIndexOf(' ', width);
-    const end = space > 0 ? space : breakWithin(rest.slice(0, width));
+  for (let most = lengthWithin(rest, width); most < rest.length; most = lengthWithin(rest, width)) {
+    const space = rest.lastIndexOf(' ', most);
+    const end = space > 0 ? space : breakWithin(rest.slice(0, most));
     lines.push(rest.slice(0, end));
     rest = rest.slice(space > 0 ? end + 1 : end);
   }

@@ -44,6 +44,13 @@ describe('a wrapped text', () => {
     expect(wrap('cleanup.policy=compact', 20)).toBe('cleanup.policy=\ncompact');
   });
 
+  it('has no half of a sign, and as many columns as a terminal needs for signs that are two wide', () => {
+    expect(wrap(`a${'😀'.repeat(6)}`, 8)).toBe('a😀😀😀\n😀😀😀');
+    expect(wrap('注文番号東京', 8)).toBe('注文番号\n東京');
+    expect(wrap('e\u0301'.repeat(9), 8)).toBe(`${'e\u0301'.repeat(8)}\ne\u0301`);
+    expect(columnWidths([['注文番号', 'abc']], 100)).toEqual([8, 3]);
+  });
+
   it('keeps every character except spaces at the breaks, and no line is too long', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), fc.integer({ min: 1, max: 30 }), (text, width) => {
