@@ -4,7 +4,7 @@ import type { describeDeadLetter } from '../../dead-letters/describe-dead-letter
 import { FOREIGN } from '../../dead-letters/filter.ts';
 import { address, formValue, type Html, html, type Shown } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
-import { badge, bytes, type Column, type Mood, table, time } from '../page/parts.ts';
+import { badge, bytes, type Column, counted, type Mood, table, time } from '../page/parts.ts';
 import { type DeadLetterGroup, openIn } from './group-by-cause.ts';
 import type { Job } from './jobs.ts';
 import { filterOptions, type Selection } from './selection.ts';
@@ -140,7 +140,7 @@ const listOf = (deadLetters: DeadLetterList['deadLetters']): Html =>
 function pagesOf({ conditions, page, pages }: DeadLetterList, matching: number): Html {
   const link = (to: number, text: string) =>
     html`<a href="${address('/dead-letters', { ...conditions, page: String(to) })}">${text}</a> `;
-  return html`<p class="quiet">Page ${page} of ${Math.max(1, pages)}, ${matching} records. ${page > 1 && link(page - 1, 'Later ones')}${
+  return html`<p class="quiet">Page ${page} of ${Math.max(1, pages)}, ${counted(matching, 'record', 'records')}. ${page > 1 && link(page - 1, 'Later ones')}${
     page < pages && link(page + 1, 'Earlier ones')
   }</p>`;
 }

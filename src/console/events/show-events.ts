@@ -5,7 +5,7 @@ import { positionText } from '../../core/record.ts';
 import { shellCommand } from '../../core/shell-word.ts';
 import { address, formValue, type Html, html } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
-import { badge, bytes, table, time } from '../page/parts.ts';
+import { badge, bytes, counted, table, time } from '../page/parts.ts';
 import { revealField } from '../page/reveal.ts';
 import { type EventFilter, FILTERS } from './filter.ts';
 import { clip, fieldsText, type ShownRecord } from './show-record.ts';
@@ -127,7 +127,7 @@ export function newsOf(records: readonly ShownRecord[], skipped: number): Html[]
   const note =
     skipped > 0
       ? [
-          html`<p class="quiet">${skipped} records came faster than they are shown: hookline tail prints all.</p>`,
+          html`<p class="quiet">${counted(skipped, 'record was', 'records were')} skipped, as records arrive faster than they are shown: hookline tail prints all.</p>`,
         ]
       : [];
   return [...note, ...records.map((record) => recordOf(record, IN_LIST, true))];
@@ -170,5 +170,5 @@ function headersOf(headers: ShownRecord['headers'], { header, headers: most }: L
     .slice(0, most)
     .map(([name, value]) => html`<dt>${clip(name, header)}</dt><dd>${clip(value, header)}</dd>`);
   const more = all.length - most;
-  return html`<dl class="facts">${shown}</dl>${more > 0 && html`<p class="quiet">and ${more} more headers</p>`}`;
+  return html`<dl class="facts">${shown}</dl>${more > 0 && html`<p class="quiet">and ${counted(more, 'more header', 'more headers')}</p>`}`;
 }

@@ -3,7 +3,7 @@ import type { PartitionCoverage } from '../index/read-topic.ts';
 import type { TopicCoverage } from '../index/record-index.ts';
 import { address, formValue, type Html, html } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
-import { badge, type Mood, table, time } from '../page/parts.ts';
+import { badge, counted, type Mood, table, time } from '../page/parts.ts';
 import { revealField } from '../page/reveal.ts';
 import type { Story } from './find-story.ts';
 import type { ScanState } from './scan.ts';
@@ -39,11 +39,11 @@ export function storySection(story: Story, request: PageRequest): Html {
       { title: 'Record', cell: (line) => positionOf(line, story.coverage), isLong: true },
     ],
     story.lines,
-    'Nothing was found in what is indexed.',
+    'Nothing was found in what is indexed. A search finds whole ids and names, in their case: no part of one.',
   )}
 ${story.earlier.map(
   ({ topic, count, atLeast }) =>
-    html`<p class="quiet">${topic} has ${atLeast && 'at least '}${count} earlier records about it; <code>hookline inspect --limit</code> shows more.</p>`,
+    html`<p class="quiet">${topic} has ${atLeast && 'at least '}${counted(count, 'earlier record', 'earlier records')} about it; <code>hookline inspect --limit</code> shows more.</p>`,
 )}`;
   return html`<section id="story"><h2>Story</h2>${shown}${scanOf(story, request)}</section>`;
 }
@@ -71,14 +71,14 @@ const ENDS: Readonly<Record<ScanState['status'], string>> = {
 function scanOf({ wanted, scan, unsearched }: Story, { csrfField }: PageRequest): Html {
   const state =
     scan &&
-    html`<p role="status">${ENDS[scan.status]}: ${scan.read} of ${scan.total} offsets, ${scan.found} records found.${
+    html`<p role="status">${ENDS[scan.status]}: ${scan.read} of ${scan.total} offsets, ${counted(scan.found, 'record', 'records')} found.${
       scan.message !== null && ` ${scan.message}.`
     }</p><progress max="${Math.max(1, scan.total)}" value="${scan.read}" aria-label="Offsets that were searched"></progress>`;
   const isDone = ['waiting', 'running'].includes(scan?.status ?? '') || unsearched === 0;
   const button =
     !isDone &&
     html`<form method="post" action="/find">${csrfField}<input type="hidden" name="q" value="${formValue(wanted)}">
-<p>${unsearched} offsets are not in the index${scan?.status === 'done' && ' any more, or not yet'}. <button class="second">Search them too</button></p></form>`;
+<p>${counted(unsearched, 'offset is', 'offsets are')} not in the index${scan?.status === 'done' && ' any more, or not yet'}. <button class="second">Search them too</button></p></form>`;
   return html`${state}${button}`;
 }
 
@@ -134,5 +134,5 @@ function offsetsOf({ partitions }: TopicCoverage) {
     );
   const more = partitions.length - MAX_PARTITIONS;
   // One element: on a narrow screen a cell stands beside its title.
-  return html`<div>${shown}${more > 0 && html`<div class="quiet">and ${more} more partitions</div>`}</div>`;
+  return html`<div>${shown}${more > 0 && html`<div class="quiet">and ${counted(more, 'more partition', 'more partitions')}</div>`}</div>`;
 }

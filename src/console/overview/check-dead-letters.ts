@@ -1,3 +1,4 @@
+import { counted } from '../page/parts.ts';
 import type { Facts } from './facts.ts';
 
 const DAY_SECONDS = 86_400;
@@ -20,25 +21,28 @@ export function checkDeadLetters(facts: Facts, now: number): void {
       'act',
       `The oldest open dead-letter record is ${days(oldest)} old, and the brokers delete it after ${days(retention)}.`,
       remedy,
-      'hookline dlq list',
+      { command: 'hookline dlq list', page: '/dead-letters' },
     );
   else if (open > 0)
+    facts.add('look', `${counted(open, 'dead-letter record is', 'dead-letter records are')} open.`, remedy, {
+      command: 'hookline dlq list',
+      page: '/dead-letters',
+    });
+  else if (dead > 0)
     facts.add(
       'look',
-      `${open} dead-letter ${open === 1 ? 'record is' : 'records are'} open.`,
+      `${counted(dead, 'record was', 'records were')} dead-lettered in five minutes.`,
       remedy,
-      'hookline dlq list',
+      { command: 'hookline dlq list', page: '/dead-letters' },
     );
-  else if (dead > 0)
-    facts.add('look', `${dead} records were dead-lettered in five minutes.`, remedy, 'hookline dlq list');
-  const counted = facts.max('hookline_dead_letters_counted_timestamp_seconds');
-  if (counted > 0 && now / 1_000 - counted > COUNTED_SECONDS)
+  const countedAt = facts.max('hookline_dead_letters_counted_timestamp_seconds');
+  if (countedAt > 0 && now / 1_000 - countedAt > COUNTED_SECONDS)
     facts.add(
       'look',
       'Open dead-letter records have not been counted for an hour.',
       'The log of control says why: "open dead-letter records cannot be counted".',
-      'hookline dlq list',
+      { command: 'hookline dlq list', page: '/dead-letters' },
     );
 }
 
-const days = (seconds: number) => `${Math.floor(seconds / DAY_SECONDS)} days`;
+const days = (seconds: number) => counted(Math.floor(seconds / DAY_SECONDS), 'day', 'days');

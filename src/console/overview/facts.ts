@@ -1,7 +1,7 @@
 import type { Sample } from '../../monitoring/metric-samples.ts';
 import { type Growth, grown } from '../watch/rates.ts';
 import type { PodReading } from '../watch/read-pod.ts';
-import type { Problem, Severity } from './problem.ts';
+import type { Problem, ProblemPage, Severity } from './problem.ts';
 
 /** Processes at one time, and what their counters did within five minutes. */
 export class Facts {
@@ -12,8 +12,13 @@ export class Facts {
     this.pods = pods;
     this.recent = recent;
   }
-  add(severity: Severity, what: string, remedy: string, command?: string): void {
-    this.problems.push({ severity, what, remedy, ...(command !== undefined && { command }) });
+  add(
+    severity: Severity,
+    what: string,
+    remedy: string,
+    where: { readonly command?: string; readonly page?: ProblemPage } = {},
+  ): void {
+    this.problems.push({ severity, what, remedy, ...where });
   }
   samples = (name: string): readonly Sample[] => this.pods.flatMap(({ samples }) => samples.of(name));
   /** 0 where no process has it. */

@@ -1,3 +1,4 @@
+import { counted } from '../page/parts.ts';
 import type { Growth } from '../watch/rates.ts';
 import type { PodReading } from '../watch/read-pod.ts';
 import { lagOf } from '../watch/watch.ts';
@@ -40,7 +41,7 @@ function checkProcesses(facts: Facts): void {
         'act',
         `${process} at ${address} is not ready: ${why.join('; ') || 'it gives no reason'}.`,
         'It waits for what it names, and a restart repairs none of it.',
-        'hookline doctor',
+        { command: 'hookline doctor' },
       );
     }
   }
@@ -51,9 +52,9 @@ function checkWebhooks(facts: Facts): void {
   if (failed > 0)
     facts.add(
       'act',
-      `${failed} webhooks were answered 5xx in five minutes: they are not stored.`,
-      'The provider sends them again. See why ingress is not ready, or whether its spool is full.',
-      'hookline doctor',
+      `${counted(failed, 'webhook was', 'webhooks were')} answered 5xx in five minutes, and not stored.`,
+      'The provider sends such a webhook again. See why ingress is not ready, or whether its spool is full.',
+      { command: 'hookline doctor' },
     );
   const wrong = facts.grown('hookline_deliveries_refused_total', / code=UNAUTHENTIC/);
   const all = facts.grown('hookline_deliveries_total');
@@ -62,7 +63,7 @@ function checkWebhooks(facts: Facts): void {
       'act',
       `${wrong} of ${all} webhooks in five minutes had a wrong signature.`,
       'A key was rotated on one side only, or somebody probes the address.',
-      'hookline keys status',
+      { command: 'hookline keys status' },
     );
 }
 
@@ -72,16 +73,16 @@ function checkSpool(facts: Facts): void {
   if (facts.max('hookline_spool_in_use') > 0)
     facts.add(
       'act',
-      `Kafka does not confirm, and new events go to the spool: ${waiting} wait, the oldest for ${age} s.`,
+      `Kafka does not confirm, and new events go to the spool: ${counted(waiting, 'waits', 'wait')}, the oldest for ${age} s.`,
       'They are safe on disk. Restore Kafka before the spool is full.',
-      'hookline doctor',
+      { command: 'hookline doctor' },
     );
   else if (age > 900)
     facts.add(
       'look',
-      `${waiting} events wait in the spool, the oldest for ${age} s, though Kafka is there.`,
+      `${counted(waiting, 'event waits', 'events wait')} in the spool, the oldest for ${age} s, though Kafka is there.`,
       'See which topic refuses them.',
-      'hookline doctor',
+      { command: 'hookline doctor' },
     );
   for (const { samples } of facts.pods) {
     const bytes = samples.max('hookline_spool_bytes') ?? 0;
@@ -97,7 +98,7 @@ function checkSpool(facts: Facts): void {
   if (unopened > 0)
     facts.add(
       'act',
-      `${unopened} events in the spool are sealed by a key that is not in SEALING_KEY_FILE.`,
+      `${counted(unopened, 'event in the spool is', 'events in the spool are')} sealed by a key that is not in SEALING_KEY_FILE.`,
       'Put the former key back into the file, behind the current one.',
     );
 }
@@ -109,14 +110,14 @@ function checkStores(facts: Facts): void {
       'act',
       `The topic ${topic} can lose what was acknowledged.`,
       'Correct its replication and min.insync.replicas.',
-      'hookline topics plan',
+      { command: 'hookline topics plan' },
     );
   if (facts.samples('hookline_body_store_available').some(({ value }) => value === 0))
     facts.add(
       'act',
       'The object store takes no messages.',
       'See whether it is reachable, and whether its credentials are valid.',
-      'hookline doctor',
+      { command: 'hookline doctor' },
     );
 }
 
@@ -127,27 +128,21 @@ const MANY_COMMANDS = 100;
 function checkCommands(facts: Facts): void {
   const hasControl = facts.pods.some(({ process }) => process === 'control');
   if (hasControl && facts.max('hookline_control_working') === 0)
-    facts.add(
-      'act',
-      'No control process executes commands.',
-      'See why control is not ready.',
-      'hookline doctor',
-    );
+    facts.add('act', 'No control process executes commands.', 'See why control is not ready.', {
+      command: 'hookline doctor',
+    });
   const lag = lagOf(facts.pods) ?? 0;
   if (facts.max('hookline_provider_breaker_open') > 0)
     facts.add(
       'act',
       'The provider does not answer: commands wait.',
       "None has failed. Control's log says why: see the status page of the provider, or whether control has its JWT.",
-      'hookline doctor',
+      { command: 'hookline doctor' },
     );
   else if (facts.grown('hookline_provider_requests_total', TOKEN_REFUSED) > 0)
-    facts.add(
-      'act',
-      'The provider issues no access token: every command fails.',
-      'Renew the JWT.',
-      'hookline doctor',
-    );
+    facts.add('act', 'The provider issues no access token: every command fails.', 'Renew the JWT.', {
+      command: 'hookline doctor',
+    });
   else if (lag > MANY_COMMANDS)
     facts.add(
       'look',
@@ -158,8 +153,9 @@ function checkCommands(facts: Facts): void {
   if (failed > 0)
     facts.add(
       'look',
-      `${failed} commands failed in five minutes.`,
-      'Read their results on the page Commands.',
+      `${counted(failed, 'command', 'commands')} failed in five minutes.`,
+      'Read why in the latest results.',
+      { page: '/commands' },
     );
 }
 
@@ -176,9 +172,9 @@ function checkSubscriptions(facts: Facts, now: number): void {
   if (drifted > 0)
     facts.add(
       'look',
-      `${drifted} ${drifted === 1 ? 'subscription differs' : 'subscriptions differ'} at the provider.`,
-      'Compare them on the page Subscriptions, then apply the file.',
-      'hookline subscriptions plan -f subscriptions.yaml',
+      `${counted(drifted, 'subscription differs', 'subscriptions differ')} at the provider.`,
+      'See what differs, then apply the file.',
+      { command: 'hookline subscriptions plan -f subscriptions.yaml', page: '/subscriptions' },
     );
   const failed = facts.max('hookline_comparisons_failed');
   if (failed >= MANY_FAILED)
@@ -186,13 +182,13 @@ function checkSubscriptions(facts: Facts, now: number): void {
       'look',
       `The provider's subscriptions could not be compared with the state ${failed} times in a row.`,
       'What was lost there since is not known. The log of control says why.',
-      'hookline command subscription.list --wait',
+      { command: 'hookline command subscription.list --wait' },
     );
   const withheld = facts.max('hookline_repairs_withheld');
   if (withheld > 0)
     facts.add(
       'act',
-      `${withheld} subscriptions would be repaired, which is more than RECONCILE_REPAIR_MAX: none is.`,
+      `${counted(withheld, 'subscription', 'subscriptions')} would be repaired, which is more than RECONCILE_REPAIR_MAX: none is.`,
       'See who changed them at the provider, then apply the file, or raise RECONCILE_REPAIR_MAX.',
     );
   const old = facts
@@ -205,7 +201,7 @@ function checkSubscriptions(facts: Facts, now: number): void {
       'look',
       `${name}.`,
       'Keep that key in its file until the provider uses the current one; an encryption key also until no open dead-letter record or spooled delivery needs it.',
-      'hookline keys status',
+      { command: 'hookline keys status' },
     );
 }
 
@@ -214,7 +210,8 @@ function checkFields(facts: Facts): void {
   if (unfit > 0)
     facts.add(
       'look',
-      `${unfit} values did not fit their schema in five minutes.`,
-      'They are null in their records and whole in `source`. The page Schemas says which fields.',
+      `${counted(unfit, 'value', 'values')} did not fit the schema in five minutes.`,
+      'Such a value is null in its field, and whole in the message. See which fields.',
+      { page: '/schemas' },
     );
 }

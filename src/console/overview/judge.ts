@@ -1,3 +1,4 @@
+import { counted } from '../page/parts.ts';
 import type { Alert } from '../watch/prometheus.ts';
 import type { Growth } from '../watch/rates.ts';
 import type { PodReading } from '../watch/read-pod.ts';
@@ -37,11 +38,15 @@ export function judge(evidence: Evidence): Verdict {
   const problems = found.sort((a, b) => Number(b.severity === 'act') - Number(a.severity === 'act'));
   const urgent = problems.filter(({ severity }) => severity === 'act').length;
   if (urgent > 0)
-    return { state: 'act', sentence: count(urgent, 'problem needs', 'problems need', 'you now'), problems };
+    return {
+      state: 'act',
+      sentence: `${counted(urgent, 'problem needs', 'problems need')} you now`,
+      problems,
+    };
   if (problems.length > 0)
     return {
       state: 'look',
-      sentence: count(problems.length, 'thing', 'things', 'to look at today'),
+      sentence: `${counted(problems.length, 'thing', 'things')} to look at today`,
       problems,
     };
   if (!hasTargets)
@@ -53,8 +58,6 @@ export function judge(evidence: Evidence): Verdict {
   if (!pods) return { state: 'unknown', sentence: 'The first reading is under way', problems };
   return { state: 'well', sentence: 'All is well', problems };
 }
-
-const count = (n: number, one: string, many: string, rest: string) => `${n} ${n === 1 ? one : many} ${rest}`;
 
 const ofDeadLetters = ({ deadLettersFault }: Evidence): Problem[] =>
   deadLettersFault === null

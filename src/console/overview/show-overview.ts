@@ -4,6 +4,7 @@ import type { PlotData } from '../page/page.ts';
 import {
   badge,
   bytes,
+  counted,
   duration,
   figure,
   type Mood,
@@ -16,7 +17,7 @@ import {
 import { type KeysKnown, notMatched } from '../watch/ingress-keys.ts';
 import type { Point } from '../watch/watch.ts';
 import type { Verdict } from './judge.ts';
-import type { Problem } from './problem.ts';
+import { PROBLEM_PAGES, type Problem } from './problem.ts';
 import type { PodLine } from './summarize.ts';
 
 export type Overview = {
@@ -60,9 +61,9 @@ const verdictOf = ({
 ${problems.length > 0 && html`<ol class="problems">${problems.map(problemOf)}</ol>`}
 </section>`;
 
-const problemOf = ({ severity, what, remedy, command, runbook }: Problem): Html => html`<li>
+const problemOf = ({ severity, what, remedy, command, page, runbook }: Problem): Html => html`<li>
 <p class="what">${severity === 'act' ? badge('Act now', 'bad') : badge('Look today', 'note')} ${what}</p>
-<p class="remedy">${remedy}${command !== undefined && html` <code>${command}</code>`}${runbook && html` <a href="${runbook}" rel="noreferrer">Runbook</a>`}</p>
+<p class="remedy">${remedy}${page !== undefined && html` <a href="${page}">${PROBLEM_PAGES[page]}</a>`}${command !== undefined && html` <code>${command}</code>`}${runbook && html` <a href="${runbook}" rel="noreferrer">Runbook</a>`}</p>
 </li>`;
 
 const or = <T>(value: T | null | undefined, show: (value: T) => Shown): Shown =>
@@ -225,5 +226,5 @@ ${table(
   keys.slice(0, MAX_KEYS),
   keysKnown.unknown ?? 'There are no live keys.',
 )}
-${keys.length > MAX_KEYS && html`<p class="quiet">${keys.length - MAX_KEYS} further keys matched earlier, or not since ingress started.</p>`}
+${keys.length > MAX_KEYS && html`<p class="quiet">${counted(keys.length - MAX_KEYS, 'further key', 'further keys')} matched earlier, or not since ingress started.</p>`}
 ${keys.length > 0 && keysKnown.unknown !== null && html`<p class="quiet">Other keys and later matches are ${keysKnown.unknown}.</p>`}</section>`;

@@ -65,6 +65,10 @@ export function time(ms: number): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')}Z</time>`;
 }
 
+/** `counted(1, 'event', 'events')`: 1 event. */
+export const counted = (count: number, one: string, many: string): string =>
+  `${count} ${count === 1 ? one : many}`;
+
 /** How long something took or lies back. */
 export function duration(seconds: number): string {
   if (seconds < 0.001) return '0 ms';

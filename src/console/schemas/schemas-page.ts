@@ -5,7 +5,7 @@ import { topicName } from '../../core/names.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { type Html, html } from '../page/html.ts';
 import { defineChange, definePage, type Page, PageError, textOf } from '../page/page.ts';
-import { badge, table } from '../page/parts.ts';
+import { badge, counted, table } from '../page/parts.ts';
 import type { Watch } from '../watch/watch.ts';
 import { type Field, fieldsOf } from './schema-fields.ts';
 
@@ -95,7 +95,7 @@ const typeSection = ({
   fields,
   drift,
 }: Type): Html => html`<details class="type">
-<summary><strong>${topic}</strong> <span class="quiet">${eventTypes.join(', ') || 'what no other schema claims'} · ${fields.length} fields</span> ${drift > 0 && badge(`${drift} values did not fit`, 'note')}</summary>
+<summary><strong>${topic}</strong> <span class="quiet">${eventTypes.join(', ') || 'what no other schema claims'} · ${counted(fields.length, 'field', 'fields')}</span> ${drift > 0 && badge(`${counted(drift, 'value', 'values')} did not fit`, 'note')}</summary>
 <p class="quiet">File <code>schemas/${file}</code>. Messages: ${SOURCES[source] ?? source}.</p>
 ${table(
   `Fields of ${topic}`,

@@ -118,6 +118,30 @@ const CASES: readonly (readonly [what: string, given: Evidence, state: 'act' | '
     '2 commands failed',
   ],
   [
+    'one command fails',
+    evidence([pod('')], { recent: recent('hookline_commands_total', { status: 'FAILED' }, 1) }),
+    'look',
+    '1 command failed',
+  ],
+  [
+    'one webhook is answered 503',
+    evidence([pod('')], { recent: recent('hookline_deliveries_total', { status: '503' }, 1) }),
+    'act',
+    '1 webhook was answered 5xx in five minutes, and not stored.',
+  ],
+  [
+    'one record is dead-lettered',
+    evidence([pod('')], { recent: recent('hookline_dead_letters_total', { stage: 'PARSE' }, 1) }),
+    'look',
+    '1 record was dead-lettered',
+  ],
+  [
+    'one event is in the spool, and stays',
+    evidence([pod('hookline_spool_deliveries 1\nhookline_spool_oldest_seconds 1000')]),
+    'look',
+    '1 event waits in the spool',
+  ],
+  [
     'subscriptions drift',
     evidence([
       pod('hookline_subscription_drift{kind="missing"} 2\nhookline_subscription_drift{kind="foreign"} 9'),
@@ -192,6 +216,12 @@ const CASES: readonly (readonly [what: string, given: Evidence, state: 'act' | '
     '5 values did not fit',
   ],
   [
+    'one value does not fit',
+    evidence([pod('')], { recent: recent('hookline_schema_drift_total', { field: 'a' }, 1) }),
+    'look',
+    '1 value did not fit the schema',
+  ],
+  [
     'the console may not read the dead-letter topic, and any other one',
     evidence([pod('')], { deadLettersFault: 'payments.dead-letter: this user may not read it' }),
     'look',
@@ -211,6 +241,12 @@ describe('what is wrong', () => {
     expect([verdict.state, verdict.problems.length]).toEqual([state, 1]);
     expect(verdict.problems[0]?.what).toContain(words);
     expect(verdict.problems[0]?.remedy).not.toBe('');
+  });
+
+  it('is said with the page that shows more', () => {
+    const given = evidence([pod('hookline_dead_letters_open{stage="PARSE"} 2')]);
+    const { problems } = judge(given);
+    expect(problems.map(({ page }) => page)).toEqual(['/dead-letters']);
   });
 
   it('is said with the most urgent first', () => {
