@@ -3,7 +3,7 @@ import type { SubscriptionRecord } from '../../subscriptions/subscription-record
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address, type Html, html, type Shown } from '../page/html.ts';
 import { definePage, type Page } from '../page/page.ts';
-import { badge, duration, table, time } from '../page/parts.ts';
+import { badge, table, time } from '../page/parts.ts';
 import type { DriftReport } from '../results/held-results.ts';
 import type { ResultLog } from '../results/result-log.ts';
 import { ingressKeys, type KeysKnown, notMatched } from '../watch/ingress-keys.ts';
@@ -96,7 +96,6 @@ export const listOf = ({
   foreign,
   isDriftPartial,
   keysKnown,
-  at,
 }: Subscriptions): Html => html`<section>
 ${table(
   'Subscriptions',
@@ -109,7 +108,7 @@ ${table(
     { title: 'state', cell: ({ state }) => badge(state, MOODS[state] ?? 'quiet') },
     { title: 'events', cell: ({ events }) => events.join(', ') },
     { title: 'owner', cell: ({ owner }) => html`<code>${owner}</code>` },
-    { title: 'keys matched', cell: ({ keys }) => keysOf(keys, keysKnown, at) },
+    { title: 'keys matched', cell: ({ keys }) => keysOf(keys, keysKnown) },
     {
       title: 'drift',
       cell: ({ drift }) => (drift ? badge(drift, 'note') : html`<span class="quiet">none reported</span>`),
@@ -126,13 +125,14 @@ ${
   html`<h2>At the provider, not Hookline's</h2><ul>${foreign.map((one) => html`<li><code>${one}</code></li>`)}</ul>`
 }</section>`;
 
-function keysOf(keys: readonly KeyRow[], known: KeysKnown, now: number): Shown {
+/** The page does not change: "5 s ago" would soon be untrue. */
+function keysOf(keys: readonly KeyRow[], known: KeysKnown): Shown {
   if (keys.length === 0) return known.unknown ?? html`<span class="quiet">no live key</span>`;
-  const lines = keys.map(({ use, key, lastMatched }) => {
-    const when =
-      lastMatched === null ? notMatched(known) : `${duration((now - Date.parse(lastMatched)) / 1_000)} ago`;
-    return html`<div>${use}${key !== '0' && ` (${key} before the current one)`}: ${when}</div>`;
-  });
+  const nameOf = ({ use, key }: KeyRow) => `${use}${key === '0' ? '' : ` (${key} before the current one)`}`;
+  const lines = [...Map.groupBy(keys, ({ lastMatched }) => lastMatched)].map(
+    ([at, same]) =>
+      html`<div>${same.map(nameOf).join(', ')}: ${at === null ? notMatched(known) : time(Date.parse(at))}</div>`,
+  );
   // One element: a narrow screen lays the cell out as a grid.
   return html`<div>${lines}</div>`;
 }

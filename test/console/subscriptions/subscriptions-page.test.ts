@@ -61,6 +61,11 @@ it('says since when a key did not match: ingress counts since its start', () => 
 it('has the keys of a cell in one element: a narrow screen lays the cell out as a grid', () => {
   const two = ingress('hookline_keys_live{ref="ledger",use="signing"} 2');
   expect(listed([two])).toMatch(
-    /data-title="keys matched"><div><div>signing: .*<\/div><div>signing \(1 before/s,
+    /data-title="keys matched"><div><div>signing, signing \(1 before the current one\): [^<]*<\/div><\/div><\/td>/,
   );
+});
+
+it('says when a key matched as a time: the page does not change, and an age would soon be untrue', () => {
+  const matched = `hookline_key_last_matched_timestamp_seconds{ref="ledger",use="signing",key="0"} ${(NOW - 5_000) / 1_000}`;
+  expect(cellIn(listed([ingress(`${LIVE}\n${matched}`)]))).toBe('signing: 2026-11-28 09:59:55Z');
 });
