@@ -41,6 +41,7 @@ ${isPartial && html`<p class="quiet">Earlier results are in the topic: the comma
   const list = definePage<Commands>({
     path: '/commands',
     title: 'Commands',
+    subject: refOf,
     navigation: 'Commands',
     role: 'view',
     cli: (request) =>
@@ -85,6 +86,7 @@ ${command && html`<h2>The command</h2><pre tabindex="0">${JSON.stringify(command
   const single = definePage<One>({
     path: '/commands/:commandId',
     title: 'Command',
+    subject: ({ params: { commandId = '' } }) => commandId,
     role: 'view',
     cli: ({ params }) => shellCommand('hookline inspect', params.commandId ?? ''),
     data: one,

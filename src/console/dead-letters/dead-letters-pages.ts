@@ -92,6 +92,7 @@ export function deadLettersPages(deps: ConsoleDeps, book: DeadLetterBook): reado
     definePage<DeadLetterList>({
       path: '/dead-letters',
       title: 'Dead letters',
+      subject: ({ query }) => selectionOf(query).filter.join(', '),
       navigation: 'Dead letters',
       role: 'view',
       data: async (request) => look(request),
@@ -125,6 +126,7 @@ export function deadLettersPages(deps: ConsoleDeps, book: DeadLetterBook): reado
     definePage<OneDeadLetter>({
       path: '/dead-letters/:at',
       title: 'Dead-letter record',
+      subject: ({ params: { at = '' } }) => at,
       role: 'view',
       data: async (request) => {
         const deadLetter = find(request);
@@ -141,6 +143,7 @@ export function deadLettersPages(deps: ConsoleDeps, book: DeadLetterBook): reado
     definePage<Job>({
       path: '/dead-letters/jobs/:id',
       title: 'Job',
+      subject: ({ params: { id = '' } }) => id,
       role: 'view',
       data: async ({ params }) => jobNamed(jobs, params.id ?? ''),
       render: jobOf,

@@ -81,6 +81,7 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
     definePage<Events>({
       path: '/events/:topic',
       title: 'Records of a topic',
+      subject: ({ params: { topic = '' }, query: { at } }) => (at ? `${at} of ${topic}` : topic),
       role: 'view',
       data: (request) =>
         turns.page(() => reveal.show(request, (mask) => look(request, mask), 'reveal records', auditedOf)),

@@ -50,6 +50,7 @@ export function findPage(deps: ConsoleDeps, turns: Turns): Page {
   return definePage<Story>({
     path: '/find',
     title: 'Find',
+    subject: wantedOf,
     navigation: 'Find',
     role: 'view',
     data: tell,

@@ -1,9 +1,12 @@
+import { shortText } from '../../core/cut-text.ts';
 import { may, type User } from '../settings/roles.ts';
 import { type Html, html, type Shown } from './html.ts';
 import type { Page } from './page.ts';
 
 export type Frame = {
   readonly title: string;
+  /** What of it is shown, for the title of a tab. */
+  readonly subject?: string | undefined;
   readonly pages: readonly Page[];
   /** The address of the page that is shown, or that was asked for. */
   readonly path: string;
@@ -17,6 +20,9 @@ export type Frame = {
   readonly csrfField?: Html | undefined;
 };
 
+/** Characters of a tab are fewer. */
+const MAX_SUBJECT = 100;
+
 /** The whole document: navigation, title, content, and the CLI's command. Everything can be read without the script. */
 export const layout = (frame: Frame): Html => html`<!doctype html>
 <html lang="en">
@@ -24,7 +30,7 @@ export const layout = (frame: Frame): Html => html`<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${frame.title} · Hookline</title>
+<title>${frame.subject && `${shortText(frame.subject, MAX_SUBJECT)} · `}${frame.title} · Hookline</title>
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/assets/console.css">
 <script src="/assets/console.js" defer></script>

@@ -15,6 +15,8 @@ export type Page<Data extends object = object> = {
   /** The address, as Fastify writes it: `/events/:topic`. */
   readonly path: `/${string}`;
   readonly title: string;
+  /** Which of several things it shows, such as a ref: it tells tabs, bookmarks and the history of a browser apart. */
+  subject?(request: PageRequest): string;
   /** What the navigation calls it; unset: it is reached from another page. */
   readonly navigation?: string;
   /** Who may see it; a user without the role is answered 403. */

@@ -52,6 +52,7 @@ export const frameOf = (
     canLogOut,
     content,
     title,
+    subject: title === page.title ? page.subject?.(request) : undefined,
     cli,
     path: page.path,
     user: request.user,

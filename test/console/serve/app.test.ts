@@ -58,6 +58,22 @@ it('leads from what is wrong with a form back to its page', async () => {
   expect(body).toContain('href="/words">Back to Words</a>');
 });
 
+it('names in the title of a tab which of several things is shown, where there are some', async () => {
+  const ours = definePage<object>({
+    ...failing,
+    data: async () => ({}),
+    subject: ({ params: { name = '' } }) => (name === 'all' ? '' : name),
+  });
+  await using the = await openConsoleApp({}, { pages: [lists, ours] });
+  const titleAt = async (name: string) =>
+    /<title>(.*)<\/title>/.exec(
+      (await the.app.inject({ url: `/lists/${encodeURIComponent(name)}`, headers: HTML })).body,
+    )?.[1];
+  expect(await titleAt('ours')).toBe('ours · A list · Hookline');
+  expect(await titleAt('all')).toBe('A list · Hookline');
+  expect(await titleAt('<b>')).toBe('&lt;b&gt; · A list · Hookline');
+});
+
 it('answers an address that cannot be decoded with a page, behind the same checks', async () => {
   await using the = await openConsoleApp({}, { pages: [lists, failing] });
   const at = (headers: object) => the.app.inject({ url: '/lists/%ff?q=1', headers: { ...HTML, ...headers } });
