@@ -42,13 +42,26 @@ it('a command is tried as a dry run, sent, and followed to its result', async ()
   ]);
 });
 
-it('what is wrong with a command is said before it is sent', async () => {
+it('what is wrong with a command is said before it is sent, above the form as it was filled in', async () => {
   await page.goto('/commands');
+  await page.getByLabel('type', { exact: true }).selectOption('subscription.update');
   await page.getByLabel('ref', { exact: true }).fill('Not A Ref');
+  await page.getByLabel('events', { exact: true }).fill('payment_status, accounts-entries');
   await page.getByRole('button', { name: 'Send the command' }).click();
   await page.getByText('give at most 63 of a-z').waitFor();
-  await page.getByRole('link', { name: 'Back to Commands' }).click();
-  await page.getByRole('button', { name: 'Send the command' }).waitFor();
+  expect(await page.getByLabel('type', { exact: true }).inputValue()).toBe('subscription.update');
+  expect(await page.getByLabel('events', { exact: true }).inputValue()).toBe(
+    'payment_status, accounts-entries',
+  );
+  expect(await page.getByLabel('dryRun').isChecked()).toBe(true);
+  await page.getByLabel('dryRun').uncheck();
+  await page.getByRole('button', { name: 'Send the command' }).click();
+  await page.getByText('give at most 63 of a-z').waitFor();
+  expect(await page.getByLabel('dryRun').isChecked()).toBe(false);
+  await page.getByLabel('dryRun').check();
+  await page.getByLabel('ref', { exact: true }).fill('ledger-eu');
+  await page.getByRole('button', { name: 'Send the command' }).click();
+  await page.getByText('SUCCEEDED').waitFor();
 });
 
 it('a ref has its history, which grows while the page is open', async () => {
@@ -120,6 +133,8 @@ it('a deletion needs a mark, and a plan that is out of date is not applied', asy
   await page.getByLabel('Also delete ledger-us').check();
   await page.getByRole('button', { name: 'Apply this plan' }).click();
   await page.getByText('Something has changed since the plan was made').waitFor();
+  await page.getByRole('button', { name: 'Make the plan' }).click();
+  await page.getByText('Plan: ').first().waitFor();
   expect((await the.control.subscriptions()).length).toBe(2);
 });
 
@@ -128,6 +143,7 @@ it('faults of a file are named with their line', async () => {
   await page.getByLabel('Its text (YAML)').fill('subscriptions:\n  Wrong Ref:\n    events: [nothing]\n');
   await page.getByRole('button', { name: 'Make the plan' }).click();
   await page.getByText('subscriptions.yaml:2:3').waitFor();
+  expect(await page.getByLabel('Its text (YAML)').inputValue()).toContain('Wrong Ref');
 });
 
 it('a message shows the record that it becomes', async () => {

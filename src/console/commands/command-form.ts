@@ -1,6 +1,7 @@
 import type { AvroField, AvroSchema, AvroType } from '../../avro/avro-schema.ts';
 import { COMMAND_TYPES } from '../../core/command.ts';
 import { formValue, type Html, html, type Shown } from '../page/html.ts';
+import { type Fields, typedIn } from '../page/page.ts';
 
 /** A field of the form, made from one of the schema. */
 export type FormField = {
@@ -40,7 +41,8 @@ export type FormState = {
   /** Names of events that the dialect knows. */
   readonly events: readonly string[];
   readonly csrfField: Html;
-  readonly ref: string;
+  /** What stands in the fields. */
+  readonly values: Fields;
 };
 
 export const commandForm = ({
@@ -48,26 +50,28 @@ export const commandForm = ({
   topics,
   events,
   csrfField,
-  ref,
+  values,
 }: FormState): Html => html`<form method="post" action="/commands">
 ${csrfField}
 <div class="fields">
-<p><label for="type">type</label><select id="type" name="type" required aria-describedby="type-hint">${COMMAND_TYPES.map((type) => html`<option>${type}</option>`)}</select><span class="hint" id="type-hint">What control is to do.</span></p>
-${topics.length > 1 && html`<p><label for="topic">topic</label><select id="topic" name="topic">${topics.map((topic) => html`<option>${topic}</option>`)}</select><span class="hint">A ref belongs to the topic that created it.</span></p>`}
-${fields.map((field) => inputOf(field, { events, ref }))}
+<p><label for="type">type</label><select id="type" name="type" required aria-describedby="type-hint">${optionsOf(COMMAND_TYPES, values.type)}</select><span class="hint" id="type-hint">What control is to do.</span></p>
+${topics.length > 1 && html`<p><label for="topic">topic</label><select id="topic" name="topic">${optionsOf(topics, values.topic)}</select><span class="hint">A ref belongs to the topic that created it.</span></p>`}
+${fields.map((field) => inputOf(field, { events, values }))}
 </div>
 <p class="buttons"><button>Send the command</button></p>
 </form>`;
 
+const optionsOf = (names: readonly string[], chosen: unknown): Shown =>
+  names.map((name) => html`<option${name === chosen && html` selected`}>${name}</option>`);
+
 function inputOf(
   { name, kind, label, about }: FormField,
-  given: { events: readonly string[]; ref: string },
+  { events, values }: Pick<FormState, 'events' | 'values'>,
 ): Shown {
   const hint = html`<span class="hint" id="${name}-hint">${about}</span>`;
   if (kind === 'flag')
-    return html`<p><label class="check"><input type="checkbox" id="${name}" name="${name}" value="true" checked aria-describedby="${name}-hint"> ${label}</label>${hint}</p>`;
+    return html`<p><label class="check"><input type="checkbox" id="${name}" name="${name}" value="true"${values[name] === 'true' && html` checked`} aria-describedby="${name}-hint"> ${label}</label>${hint}</p>`;
   const more = kind === 'seconds' ? html` inputmode="numeric"` : kind === 'json' && html` placeholder="{ }"`;
-  const value = name === 'ref' ? given.ref : '';
-  const known = name === 'events' && html`<span class="hint">Known: ${given.events.join(', ')}</span>`;
-  return html`<p><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${formValue(value)}" autocomplete="off" spellcheck="false" aria-describedby="${name}-hint"${more}>${hint}${known}</p>`;
+  const known = name === 'events' && html`<span class="hint">Known: ${events.join(', ')}</span>`;
+  return html`<p><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${formValue(typedIn(values, name))}" autocomplete="off" spellcheck="false" aria-describedby="${name}-hint"${more}>${hint}${known}</p>`;
 }

@@ -2,7 +2,14 @@ import { commandSchemasIn } from '../../avro/command-schemas.ts';
 import { shellCommand } from '../../core/shell-word.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address, formValue, type Html, html } from '../page/html.ts';
-import { definePage, type LiveUpdate, type Page, PageError, type PageRequest } from '../page/page.ts';
+import {
+  definePage,
+  type Fields,
+  type LiveUpdate,
+  type Page,
+  PageError,
+  type PageRequest,
+} from '../page/page.ts';
 import { time } from '../page/parts.ts';
 import type { HeldResult } from '../results/held-results.ts';
 import type { ResultLog } from '../results/result-log.ts';
@@ -27,6 +34,8 @@ export function commandPages(deps: ConsoleDeps, results: () => Promise<ResultLog
   const topics = config.commands.topics.map(({ name }) => name);
   const events = Object.keys(config.provider.dialect.eventNames);
   const sent = new SentCommands();
+  const formOf = (values: Fields, { csrfField }: PageRequest) =>
+    commandForm({ fields, topics, events, values, csrfField });
   const refOf = ({ query }: PageRequest) => query.ref ?? '';
   const look = async (request: PageRequest): Promise<Commands> => {
     const log = await results();
@@ -52,8 +61,8 @@ ${isPartial && html`<p class="quiet">Earlier results are in the topic: the comma
     render(data, request) {
       const search = html`<form method="get" action="/commands" class="search"><label for="of-ref">History of a ref</label> <input id="of-ref" name="ref" value="${formValue(data.ref)}" autocomplete="off" spellcheck="false"> <button class="second">Show</button></form>`;
       if (!request.may('operate')) return html`${search}${history(data)}`;
-      const form = commandForm({ fields, topics, events, ref: data.ref, csrfField: request.csrfField });
-      return html`<div class="form-beside"><section><h2>Send a command</h2>${form}</section><div>${history(data)}${search}</div></div>`;
+      const form = formOf({ ref: data.ref, dryRun: 'true' }, request);
+      return html`<div class="form-beside"><section><h2>Send a command</h2>${form}</section><div>${search}${history(data)}</div></div>`;
     },
     async *live(request): AsyncIterable<LiveUpdate> {
       const log = await results();
@@ -62,7 +71,7 @@ ${isPartial && html`<p class="quiet">Earlier results are in the topic: the comma
         await log.next(request.signal);
       }
     },
-    changes: [sendCommand(deps, topics, sent)],
+    changes: [{ ...sendCommand(deps, topics, sent), again: formOf }],
   });
 
   type One = { commandId: string; sent: object | null; result: HeldResult | null };

@@ -91,6 +91,11 @@ export type Change<Input extends object = object, Result extends object = object
   audited(input: Input): { readonly action: string; readonly details: object } | null;
   /** Does it. The result is the JSON answer. What goes on after it calls `endsLater`. */
   make(input: Input, request: PageRequest, endsLater: EndsLater): Promise<Result>;
+  /**
+   * The form with what was posted, below what is wrong with it: somebody who typed it corrects it there. Unset: a link leads to the page.
+   * @param fields as they came, not checked
+   */
+  again?(fields: Fields, request: PageRequest): Html;
   /** What a browser is shown: a page, or the address of one that shows it. */
   show(result: Result, request: PageRequest): Html | { readonly see: string };
 };
@@ -135,6 +140,10 @@ export function checkRole({ user, may }: Pick<PageRequest, 'user' | 'may'>, role
       `${user.name} does not have the role ${role}. CONSOLE_ROLES gives roles to groups.`,
     );
 }
+
+/** What a form had in a field, to be shown in it again: '' where that is no text. */
+export const typedIn = (fields: Fields, name: string): string =>
+  typeof fields[name] === 'string' ? fields[name] : '';
 
 /** A text field; '' where it is absent. */
 export function textOf(fields: Fields, name: string): string {

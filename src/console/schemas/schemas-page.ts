@@ -3,8 +3,8 @@ import { type SampleResult, testSample } from '../../cli/schemas/test-samples.ts
 import { jsonValue } from '../../cli/shell/print-rows.ts';
 import { topicName } from '../../core/names.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
-import { type Html, html } from '../page/html.ts';
-import { defineChange, definePage, type Page, PageError, textOf } from '../page/page.ts';
+import { formValue, type Html, html } from '../page/html.ts';
+import { defineChange, definePage, type Page, PageError, textOf, typedIn } from '../page/page.ts';
 import { badge, counted, table } from '../page/parts.ts';
 import type { Watch } from '../watch/watch.ts';
 import { type Field, fieldsOf } from './schema-fields.ts';
@@ -73,6 +73,7 @@ export function schemasPage({ config }: ConsoleDeps, watch: Watch): Page {
       // Large numbers as text, bytes as base64: as the CLI prints them.
       return JSON.parse(JSON.stringify(result, jsonValue));
     },
+    again: (fields, { csrfField }) => sampleForm(typedIn(fields, 'message'), csrfField),
     show: showSample,
   });
   return definePage<Schemas>({
@@ -82,7 +83,7 @@ export function schemasPage({ config }: ConsoleDeps, watch: Watch): Page {
     role: 'view',
     cli: () => 'hookline schemas check',
     data: async () => ({ types: events.all.map(describe) }),
-    render: ({ types }, { csrfField }) => html`${types.map(typeSection)}${sampleForm(csrfField)}`,
+    render: ({ types }, { csrfField }) => html`${types.map(typeSection)}${sampleForm('', csrfField)}`,
     changes: [test],
   });
 }
@@ -119,10 +120,10 @@ const SOURCES: Readonly<Record<string, string>> = {
   omit: 'nowhere, as all of it is in typed fields',
 };
 
-const sampleForm = (csrfField: Html): Html => html`<section><h2>What a message becomes</h2>
+const sampleForm = (message: string, csrfField: Html): Html => html`<section><h2>What a message becomes</h2>
 <form method="post" action="/schemas/test">
 ${csrfField}
-<p class="whole"><label for="message">A message, decrypted (JSON)</label><textarea id="message" name="message" required spellcheck="false" placeholder="{ &quot;type&quot;: &quot;payment-status&quot;, &quot;entityId&quot;: &quot;e-1&quot;, &quot;payload&quot;: { } }"></textarea></p>
+<p class="whole"><label for="message">A message, decrypted (JSON)</label><textarea id="message" name="message" required spellcheck="false" placeholder="{ &quot;type&quot;: &quot;payment-status&quot;, &quot;entityId&quot;: &quot;e-1&quot;, &quot;payload&quot;: { } }">${formValue(message)}</textarea></p>
 <p class="buttons"><button class="second">Show its record</button></p>
 </form></section>`;
 

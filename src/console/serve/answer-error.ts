@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { HooklineError } from '../../core/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { ownPath } from '../access/login-routes.ts';
-import { html, type Shown } from '../page/html.ts';
+import { type Html, html, type Shown } from '../page/html.ts';
 import { layout } from '../page/layout.ts';
 import { type Page, PageError } from '../page/page.ts';
 
@@ -17,6 +17,8 @@ type Fault = Error & {
   readonly code?: string;
   readonly isPlain?: boolean;
   readonly isLogin?: boolean;
+  /** What was posted, to be corrected. */
+  readonly form?: Html;
 };
 
 /** A failure as a page or as JSON, in a sentence that says what would be right. */
@@ -47,6 +49,7 @@ function nextOf(
   pages: readonly Page[],
 ): Shown {
   if (error.isLogin) return html`<p><a class="button" href="/login">Log in</a></p>`;
+  if (error.form) return error.form;
   if (method === 'POST') {
     const form = pages.find(({ changes = [] }) => changes.some(({ path }) => path === routeOptions.url));
     return form && html`<p><a class="button" href="${form.path}">Back to ${form.title}</a></p>`;

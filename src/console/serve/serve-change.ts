@@ -1,6 +1,6 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Html } from '../page/html.ts';
-import { type Change, checkRole, type Fields, type Page, PageError } from '../page/page.ts';
+import { type Change, checkRole, type Fields, type Page, PageError, type PageRequest } from '../page/page.ts';
 import { accepts, sentenceOf } from './answer-error.ts';
 import { frameOf, requestOf, type Serving } from './serve-page.ts';
 
@@ -8,9 +8,7 @@ import { frameOf, requestOf, type Serving } from './serve-page.ts';
 export function serveChange(app: FastifyInstance, change: Change, page: Page, serving: Serving): void {
   // What other sites send in a user's name is not counted as theirs.
   const preHandler = [refuseOtherSites, app.csrfProtection, serving.limitChange];
-  app.post(change.path, { preHandler }, async (request, reply) => {
-    const given = requestOf(request, reply, serving);
-    checkRole(given, change.role);
+  const carryOut = async (request: FastifyRequest, reply: FastifyReply, given: PageRequest) => {
     const input = change.read(fieldsOf(request, change), given);
     const entry = change.audited(input);
     const end = entry && (await serving.audit.begin({ user: given.user.name, ...entry }));
@@ -35,6 +33,21 @@ export function serveChange(app: FastifyInstance, change: Change, page: Page, se
     return reply
       .type('text/html; charset=utf-8')
       .send(frameOf(page, given, serving, { content: shown, title, cli }).toString());
+  };
+  const withForm = (error: Error, request: FastifyRequest, given: PageRequest): Error => {
+    const { body } = request;
+    if (!change.again || accepts(request) !== 'html' || typeof body !== 'object' || body === null)
+      return error;
+    return Object.assign(error, { form: change.again(body as Fields, given) });
+  };
+  app.post(change.path, { preHandler }, async (request, reply) => {
+    const given = requestOf(request, reply, serving);
+    checkRole(given, change.role);
+    try {
+      return await carryOut(request, reply, given);
+    } catch (error) {
+      throw withForm(error as Error, request, given);
+    }
   });
 }
 

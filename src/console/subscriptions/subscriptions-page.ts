@@ -1,8 +1,8 @@
 import type { KeyRow } from '../../cli/keys/key-rows.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
-import { address, type Html, html, type Shown } from '../page/html.ts';
-import { definePage, type Page } from '../page/page.ts';
+import { address, formValue, type Html, html, type Shown } from '../page/html.ts';
+import { definePage, type Fields, type Page, type PageRequest, typedIn } from '../page/page.ts';
 import { badge, table, time } from '../page/parts.ts';
 import type { DriftReport } from '../results/held-results.ts';
 import type { ResultLog } from '../results/result-log.ts';
@@ -69,10 +69,13 @@ export function subscriptionsPage(
     render: (data, request) =>
       html`${listOf(data)}${
         request.may('operate')
-          ? planForm(request.csrfField)
+          ? planForm({}, request)
           : html`<p class="quiet">Users with the role operate can compare a file with this, and apply it.</p>`
       }`,
-    changes: [planChange(deps), applyChange(deps)],
+    changes: [
+      { ...planChange(deps), again: planForm },
+      { ...applyChange(deps), again: planForm },
+    ],
   });
 }
 
@@ -137,11 +140,14 @@ function keysOf(keys: readonly KeyRow[], known: KeysKnown): Shown {
   return html`<div>${lines}</div>`;
 }
 
-const planForm = (csrfField: Html): Html => html`<section><h2>Plan of a file</h2>
+const planForm = (
+  fields: Fields,
+  { csrfField }: Pick<PageRequest, 'csrfField'>,
+): Html => html`<section><h2>Plan of a file</h2>
 <form method="post" action="/subscriptions/plan">
 ${csrfField}
 <p hidden><label for="upload">A file of this computer</label><input id="upload" type="file" accept=".yaml,.yml,text/yaml" data-into="file"></p>
-<p class="whole"><label for="file">Its text (YAML)</label><textarea id="file" name="file" required spellcheck="false" aria-describedby="file-hint" placeholder="subscriptions:&#10;  ledger-eu:&#10;    events: [payment-status]"></textarea><span class="hint" id="file-hint">Nothing is changed before you have seen the plan.</span></p>
-<p><label class="check"><input type="checkbox" name="noRefresh" value="true"> Compare with the state only: do not ask control what the provider has</label></p>
+<p class="whole"><label for="file">Its text (YAML)</label><textarea id="file" name="file" required spellcheck="false" aria-describedby="file-hint" placeholder="subscriptions:&#10;  ledger-eu:&#10;    events: [payment-status]">${formValue(typedIn(fields, 'file'))}</textarea><span class="hint" id="file-hint">Nothing is changed before you have seen the plan.</span></p>
+<p><label class="check"><input type="checkbox" name="noRefresh" value="true"${fields.noRefresh === 'true' && html` checked`}> Compare with the state only: do not ask control what the provider has</label></p>
 <p class="buttons"><button class="second">Make the plan</button></p>
 </form></section>`;

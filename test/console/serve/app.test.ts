@@ -1,7 +1,7 @@
 import { type AddressInfo, connect } from 'node:net';
 import { expect, it } from 'vitest';
-import { html } from '../../../src/console/page/html.ts';
-import { definePage, PageError } from '../../../src/console/page/page.ts';
+import { formValue, html } from '../../../src/console/page/html.ts';
+import { defineChange, definePage, PageError, typedIn } from '../../../src/console/page/page.ts';
 import { as, HEADER_MODE, HOSTILE, openConsoleApp } from '../../support/console-app.ts';
 import { until } from '../../support/until.ts';
 
@@ -56,6 +56,39 @@ it('leads from what is wrong with a form back to its page', async () => {
   const { statusCode, body } = await the.post({}, { wrod: 'new' }, '/words/others');
   expect(statusCode).toBe(400);
   expect(body).toContain('href="/words">Back to Words</a>');
+});
+
+it('shows a form again that cannot be used, with what was typed into it, and nothing of it unescaped', async () => {
+  const typed = definePage<object>({
+    ...lists,
+    path: '/words',
+    title: 'Words',
+    render: (_, { csrfField }) => html`<form method="post">${csrfField}</form>`,
+    changes: [
+      defineChange<object, object>({
+        path: '/words',
+        title: 'Changed',
+        role: 'operate',
+        fields: ['word', 'other'],
+        read: () => {
+          throw new PageError(400, 'word must be a word.');
+        },
+        audited: () => null,
+        make: async () => ({}),
+        again: (fields, { csrfField }) =>
+          html`<form method="post">${csrfField}<input name="word" value="${formValue(typedIn(fields, 'word'))}">${typedIn(fields, 'other')}</form>`,
+        show: () => html``,
+      }),
+    ],
+  });
+  await using the = await openConsoleApp({}, { pages: [typed] });
+  const { statusCode, body } = await the.post({}, { word: HOSTILE });
+  expect(statusCode).toBe(400);
+  expect(body).toContain('word must be a word.');
+  expect(body).toContain('name="_csrf"');
+  expect(body).toContain('value="&quot;&#39;&gt;&lt;script&gt;alert(1)');
+  expect(body).not.toContain('<script>alert');
+  expect(body).not.toContain('Back to Words');
 });
 
 it('names in the title of a tab which of several things is shown, where there are some', async () => {
