@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { HooklineError } from '../../core/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { ownPath } from '../access/login-routes.ts';
-import { type Html, html, type Shown } from '../page/html.ts';
+import { address, type Html, html, type Shown } from '../page/html.ts';
 import { layout } from '../page/layout.ts';
 import { type Page, PageError } from '../page/page.ts';
 
@@ -48,10 +48,11 @@ function nextOf(
   status: number,
   pages: readonly Page[],
 ): Shown {
-  if (error.isLogin) return html`<p><a class="button" href="/login">Log in</a></p>`;
+  const form = pages.find(({ changes = [] }) => changes.some(({ path }) => path === routeOptions.url));
+  if (error.isLogin)
+    return html`<p><a class="button" href="${address('/login', { to: form?.path ?? '' })}">Log in</a></p>`;
   if (error.form) return error.form;
   if (method === 'POST') {
-    const form = pages.find(({ changes = [] }) => changes.some(({ path }) => path === routeOptions.url));
     return form && html`<p><a class="button" href="${form.path}">Back to ${form.title}</a></p>`;
   }
   const mayEndOtherwise = method === 'GET' && (status === 429 || status >= 500) && ownPath(url) === url;

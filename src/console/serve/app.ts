@@ -13,6 +13,8 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Identify } from '../access/access.ts';
 import { addLoginRoutes, LOGIN, type LoginDeps, ownPath } from '../access/login-routes.ts';
+import { html } from '../page/html.ts';
+import { layout } from '../page/layout.ts';
 import { type Page, PageError } from '../page/page.ts';
 import type { User } from '../settings/roles.ts';
 import { answerError } from './answer-error.ts';
@@ -110,7 +112,9 @@ export async function createConsoleApp(deps: ConsoleAppDeps): Promise<FastifyIns
     const { sessions } = deps.login;
     app.post('/logout', { preHandler: app.csrfProtection }, async (_request, reply) => {
       sessions.end(reply);
-      return reply.type('text/plain').send('Logged out. The OpenID provider may still know you.\n');
+      const content = html`<p class="verdict quiet">Your session in the console has ended. The OpenID provider may still know you, and then logs you in without asking.</p><p><a class="button" href="/login">Log in</a></p>`;
+      const frame = { title: 'Logged out', pages: [], path: '/logout', user: undefined, content };
+      return reply.type('text/html; charset=utf-8').send(layout(frame).toString());
     });
   }
   const serving = {
@@ -222,5 +226,8 @@ const guard = (identify: Identify) => async (request: FastifyRequest, reply: Fas
   if (isFile || (isRead && (path === LOGIN || path.startsWith(`${LOGIN}/`)))) return;
   const isPage = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html');
   if (isPage) return reply.redirect(`${LOGIN}?to=${encodeURIComponent(request.url)}`, 303);
-  throw Object.assign(new Error('Nobody is logged in.'), { statusCode: 401 });
+  const message = isRead
+    ? 'Nobody is logged in.'
+    : 'You are not logged in, or your session has ended, and nothing was changed. Log in, and send it again.';
+  throw Object.assign(new Error(message), { statusCode: 401, isLogin: true });
 };

@@ -296,6 +296,19 @@ it('logs out with the form of a page alone', async () => {
   const [, token = ''] = /name="_csrf" value="([^"]+)"/.exec(text) ?? [];
   expect((await login.visit(`${login.url}/logout`, { method: 'POST' })).status).toBe(403);
   const body = new URLSearchParams({ _csrf: token });
-  expect((await login.visit(`${login.url}/logout`, { method: 'POST', body })).status).toBe(200);
+  const ended = await login.visit(`${login.url}/logout`, { method: 'POST', body });
+  expect([ended.status, ended.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+  expect(await ended.text()).toContain('href="/login">Log in</a>');
   expect(login.jar().has('hookline-session')).toBe(false);
+});
+
+it('tells whoever sends a form after their session has ended to log in, and leads back to its page', async () => {
+  await using login = await openLogin();
+  await login.open('/words');
+  login.jar().delete('hookline-session');
+  const answer = await login.visit(`${login.url}/words`, { method: 'POST', body: new URLSearchParams() });
+  const text = await answer.text();
+  expect(answer.status).toBe(401);
+  expect(text).toContain('your session has ended, and nothing was changed');
+  expect(text).toContain('href="/login?to=%2Fwords">Log in</a>');
 });
