@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { html } from '../../src/console/page/html.ts';
-import { definePage, type LiveUpdate, untilGone } from '../../src/console/page/page.ts';
+import { defineChange, definePage, type LiveUpdate, untilGone } from '../../src/console/page/page.ts';
 import { table } from '../../src/console/page/parts.ts';
 import { as, HEADER_MODE, openConsoleApp } from '../support/console-app.ts';
 import { launchChromium } from './console-in-browser.ts';
@@ -20,7 +20,7 @@ const pageOf = (path: `/${string}`, live: (signal: AbortSignal) => AsyncIterable
   });
 
 let opened = 0;
-const PAGES = [
+const PAGES: ReturnType<typeof definePage>[] = [
   // As a page of records does while no broker answers: first the request is answered, then the reader fails.
   pageOf('/failing', async function* (signal) {
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -49,6 +49,35 @@ ${table('Records', [{ title: 'Which', cell: () => words.repeat(100), isNumber: t
     await untilGone(signal);
   }),
 ];
+
+let sent = 0;
+PAGES.push(
+  definePage<object>({
+    path: '/sending',
+    title: 'Sending',
+    role: 'view',
+    cli: () => 'hookline',
+    data: async () => ({}),
+    render: (_, { csrfField }) =>
+      html`<form method="post" action="/sending">${csrfField}<button>Send</button></form>`,
+    changes: [
+      defineChange<object, object>({
+        path: '/sending',
+        title: 'Sent',
+        role: 'view',
+        fields: [],
+        read: () => ({}),
+        audited: () => null,
+        async make() {
+          sent++;
+          await new Promise((resolve) => setTimeout(resolve, 1_000));
+          return {};
+        },
+        show: () => html`<p>It was sent.</p>`,
+      }),
+    ],
+  }),
+);
 
 let browser: Browser;
 let the: Awaited<ReturnType<typeof openConsoleApp>>;
@@ -146,6 +175,38 @@ it('an update does not read the words of the whole page, of which there may be m
   await page.goto('/parts');
   await page.getByText('after').waitFor();
   expect(await page.title()).not.toBe('read');
+});
+
+it('a second click on what is being sent sends nothing more, and after the way back it can be sent again', async () => {
+  await page.goto('/sending');
+  const send = async () => {
+    const at = await page.getByRole('button', { name: 'Send' }).boundingBox();
+    const [x, y] = [(at?.x ?? 0) + 5, (at?.y ?? 0) + 5];
+    await page.mouse.click(x, y);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await page.mouse.click(x, y);
+    await page.getByText('It was sent.').waitFor();
+  };
+  await page.waitForTimeout(500);
+  await send();
+  expect(sent).toBe(1);
+  await page.goBack();
+  await page.waitForTimeout(500);
+  await send();
+  expect(sent).toBe(2);
+});
+
+it('a text is copied, which the button says for a moment; where it cannot be, it says that', async () => {
+  await page.goto('/quiet');
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const copy = page.locator('.cli button');
+  await copy.click();
+  await expect.poll(() => copy.innerText()).toBe('Copied');
+  expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe('hookline');
+  await expect.poll(() => copy.innerText(), { timeout: 10_000 }).toBe('Copy');
+  await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))`);
+  await copy.click();
+  await expect.poll(() => copy.innerText()).toBe('Not copied: select the text');
 });
 
 it('a page goes on when the console is back, whatever a proxy said meanwhile', async () => {

@@ -229,15 +229,43 @@ async function refusal() {
   }
 }
 
-// Copying, and files that go into a text field
+// Forms, copying, and files that go into a text field
+
+/** Then somebody who clicks again means it: the answer may be lost. */
+const ANSWERED_MS = 10_000;
+
+/** A second click, or a double one, would send a second command while the first one is answered. */
+function sendOnce() {
+  document.addEventListener('submit', (event) => {
+    const { target: form } = event;
+    if (form.method !== 'post') return;
+    if (form.dataset.sent) return event.preventDefault();
+    form.dataset.sent = 'true';
+    setTimeout(() => delete form.dataset.sent, ANSWERED_MS);
+  });
+  // The page as it was left, which the browser has kept.
+  window.addEventListener('pageshow', () => {
+    for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
+  });
+}
+
+const COPIED_MS = 3_000;
 
 function offerCopies() {
   for (const button of document.querySelectorAll('button[data-copy][hidden]')) {
     if (!navigator.clipboard) continue;
     button.hidden = false;
+    // A screen reader says what it becomes.
+    button.ariaLive = 'polite';
+    const { textContent: name } = button;
     button.addEventListener('click', async () => {
-      await navigator.clipboard.writeText(button.dataset.copy);
-      button.textContent = 'Copied';
+      button.textContent = await navigator.clipboard.writeText(button.dataset.copy).then(
+        () => 'Copied',
+        () => 'Not copied: select the text',
+      );
+      setTimeout(() => {
+        button.textContent = name;
+      }, COPIED_MS);
     });
   }
 }
@@ -253,6 +281,7 @@ function offerFiles() {
 }
 
 function start() {
+  sendOnce();
   offerCopies();
   offerFiles();
   if (document.body.dataset.live) follow();
