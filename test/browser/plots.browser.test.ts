@@ -19,6 +19,7 @@ const END = Date.parse('2026-11-28T10:00:00Z') / 1_000;
 const PAGE = definePage<object>({
   path: '/plotted',
   title: 'Plotted',
+  navigation: 'Plotted',
   role: 'view',
   cli: () => 'hookline',
   data: async () => ({}),
@@ -27,10 +28,14 @@ const PAGE = definePage<object>({
       'one',
       'One',
       'per second',
-      [{ name: 'x', tone: 'good' }],
+      [
+        { name: 'x', tone: 'good' },
+        { name: 'y', tone: 'bad' },
+      ],
       [
         [END - 60, END],
         [1, 2],
+        [2, 1],
       ],
     )}`,
 });
@@ -55,3 +60,37 @@ it('a plot has the hours of UTC, as every other time of the console, wherever th
     await app.close();
   }
 });
+
+it.each(['light', 'dark'] as const)(
+  'lines can be told apart without colours, and where the reader has %s colours of their own',
+  async (colorScheme) => {
+    const { app } = await openConsoleApp(HEADER_MODE, { pages: [PAGE] });
+    const browser = await launchChromium();
+    try {
+      await app.listen({ port: 0, host: '127.0.0.1' });
+      const { port } = app.server.address() as AddressInfo;
+      const baseURL = `http://127.0.0.1:${port}`;
+      const extraHTTPHeaders = as('vera', 'oncall');
+      const page = await browser.newPage({ baseURL, extraHTTPHeaders, colorScheme, forcedColors: 'active' });
+      await page.goto('/plotted');
+      await page.locator('.u-series').nth(2).waitFor();
+      const markers = await page.evaluate<[string, string][]>(
+        `[...document.querySelectorAll('.u-marker')].map((one) => getComputedStyle(one))
+          .filter(({ borderTopWidth }) => borderTopWidth !== '0px')
+          .map(({ borderTopColor, borderTopStyle }) => [borderTopColor, borderTopStyle])`,
+      );
+      const colours = markers.map(([colour]) => colour);
+      expect([colours.length, new Set(colours).size]).toEqual([2, 2]);
+      expect(markers.map(([, style]) => style)).toEqual(['solid', 'dashed']);
+      // The navigation says where the reader is, by neither shadow nor colour.
+      expect(
+        await page.evaluate<string>(
+          `getComputedStyle(document.querySelector('nav [aria-current]')).borderBottomWidth`,
+        ),
+      ).toBe('3px');
+    } finally {
+      await browser.close();
+      await app.close();
+    }
+  },
+);

@@ -6,6 +6,8 @@ const style = getComputedStyle(document.documentElement);
 const colour = (tone) => {
   const probe = document.createElement('span');
   probe.style.color = `var(--${tone})`;
+  // Where somebody has colours of their own, all would be the same.
+  probe.style.forcedColorAdjust = 'none';
   document.body.append(probe);
   const found = getComputedStyle(probe).color;
   probe.remove();
@@ -16,6 +18,10 @@ const colour = (tone) => {
 
 /** By the id of their element. */
 const plots = new Map();
+
+/** Lines of a plot by their place: whoever does not see colours tells them apart too. */
+const DASHES = [[], [8, 4], [2, 3], [12, 3, 2, 3]];
+const BORDERS = ['solid', 'dashed', 'dotted', 'double'];
 
 function draw(element, { series, data }) {
   const size = () => ({
@@ -32,7 +38,7 @@ function draw(element, { series, data }) {
   const options = {
     ...size(),
     cursor: { y: false },
-    legend: { live: true },
+    legend: { live: true, markers: { dash: (_, n) => BORDERS[(n - 1) % BORDERS.length] } },
     // An hour, whether it has been seen or not: the plots can be compared.
     scales: {
       x: { range: (_, __, max) => [(max ?? Date.now() / 1_000) - 3_600, max ?? Date.now() / 1_000] },
@@ -44,9 +50,10 @@ function draw(element, { series, data }) {
     ],
     series: [
       { label: 'at' },
-      ...series.map(({ name, tone }) => ({
+      ...series.map(({ name, tone }, n) => ({
         label: name,
         stroke: colour(tone),
+        dash: DASHES[n % DASHES.length],
         width: 1.6,
         points: { show: false },
         spanGaps: false,
