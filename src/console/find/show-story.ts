@@ -56,7 +56,7 @@ function positionOf({ at, step }: StoryLine, coverage: Story['coverage']) {
     isDeadLetter && step === 'dead-lettered'
       ? address('/dead-letters', positionText(at))
       : address('/events', topic, { at: positionText(at) });
-  return html`<a href="${page}">${recordName(at)}</a>`;
+  return html`<a class="position" href="${page}">${recordName(at)}</a>`;
 }
 
 const ENDS: Readonly<Record<ScanState['status'], string>> = {
