@@ -22,7 +22,7 @@ it('a command is tried as a dry run, sent, and followed to its result', async ()
   await page.getByLabel('events', { exact: true }).fill('payment_status, accounts-entries');
   expect(await page.getByLabel('dryRun').isChecked()).toBe(true);
   await page.getByRole('button', { name: 'Send the command' }).click();
-  await page.getByText('SUCCEEDED').waitFor();
+  await page.locator('[aria-live=polite]').getByText('SUCCEEDED').waitFor();
   expect(await the.control.subscriptions()).toEqual([]);
   await page.goto('/commands');
   await page.getByLabel('ref', { exact: true }).fill('ledger-eu');

@@ -70,6 +70,9 @@ it('a redrive is tried, and its job is there after a reload', async () => {
   await page.getByRole('link', { name: /^\d+:\d+$/ }).click();
   await page.getByRole('button', { name: 'Dry run' }).click();
   await job().getByText('1 of 1: 1 would be dead-lettered again.').waitFor();
+  // The end of a job is read by a screen reader, which follows what is not itself replaced.
+  expect(await job().evaluate((one) => one.parentElement?.ariaLive)).toBe('polite');
+  expect(await job().getAttribute('aria-busy')).toBe('false');
   await page.reload();
   await job().getByText('1 of 1: 1 would be dead-lettered again.').waitFor();
   await page.goto('/dead-letters');

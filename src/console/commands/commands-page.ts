@@ -99,7 +99,8 @@ ${command && html`<h2>The command</h2><pre tabindex="0">${JSON.stringify(command
     role: 'view',
     cli: ({ params }) => shellCommand('hookline inspect', params.commandId ?? ''),
     data: one,
-    render: outcome,
+    // Around what is replaced: a screen reader follows what stays.
+    render: (data) => html`<div aria-live="polite">${outcome(data)}</div>`,
     async *live(request): AsyncIterable<LiveUpdate> {
       const log = await results();
       // A result does not change: the page is done with it.

@@ -11,9 +11,10 @@ const MOODS: Readonly<Record<Job['status'], Mood>> = {
   failed: 'bad',
 };
 
+/** Around what is replaced: a screen reader follows what stays, and reads the end of a job, not each step. */
 export const jobOf = (job: Job, request: PageRequest): Html => html`
 <p><a href="${address('/dead-letters')}">Dead-letter records</a></p>
-${jobSection(job, request)}`;
+<div aria-live="polite">${jobSection(job, request)}</div>`;
 
 export function jobSection(job: Job, { csrfField, may }: PageRequest): Html {
   const { id, kind, isDry, again, filter, reason, by, status, total, done, progress } = job;
@@ -21,9 +22,9 @@ export function jobSection(job: Job, { csrfField, may }: PageRequest): Html {
     status === 'running' &&
     may('operate') &&
     html`<form method="post" action="/dead-letters/stop">${csrfField}<input type="hidden" name="id" value="${id}"><button class="second">Stop after the records in progress</button></form>`;
-  return html`<section id="job">
+  return html`<section id="job" aria-busy="${String(status === 'running')}">
 <h2>${badge(status, MOODS[status])} ${titleOf(kind, isDry)}</h2>
-<p role="status">${progress}</p>
+<p>${progress}</p>
 <progress max="${Math.max(1, total ?? 1)}" value="${status === 'done' ? Math.max(1, total ?? 1) : done}" aria-label="Records that were processed"></progress>
 ${stop}
 <dl class="facts">
