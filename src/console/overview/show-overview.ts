@@ -71,8 +71,8 @@ const or = <T>(value: T | null | undefined, show: (value: T) => Shown): Shown =>
 
 function figuresOf(overview: Overview): Html {
   const { latest, pods } = overview;
-  const control =
-    pods.find(({ isWorking }) => isWorking) ?? pods.find(({ breakerOpen }) => breakerOpen !== null);
+  // One that stands by compares nothing and asks nobody: its zeros say nothing.
+  const control = pods.find(({ isWorking }) => isWorking);
   const drift = Object.entries(control?.drift ?? {}).filter(([, value]) => value > 0);
   const drifted = drift.reduce((total, [, value]) => total + value, 0);
   const deadLetters = pods.reduce<number | null>(

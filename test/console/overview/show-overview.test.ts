@@ -57,6 +57,17 @@ it('does not call the spool of an ingress that does not answer no spool', () => 
   expect(shown('figures', [ingress('')])).toContain('no spool');
 });
 
+it('does not say that the provider answers, or that nothing has drifted, where no control process works', () => {
+  const control = (working: number) => ({
+    ...ingress(
+      `hookline_control_working ${working}\nhookline_provider_breaker_open 0\nhookline_subscription_drift{kind="missing"} 0`,
+    ),
+    process: 'control' as const,
+  });
+  expect(shown('figures', [control(1)])).toContain('Provider answers no token yet Drift 0');
+  expect(shown('figures', [control(0)])).toContain('Provider – Drift –');
+});
+
 it('says that keys are unknown where an ingress does not answer', () => {
   expect(shown('keys', [ingress('', 'connect ECONNREFUSED')])).toContain('unknown: ingress does not answer');
   expect(shown('keys', [{ ...ingress('', 'no answer'), process: 'unknown' }])).toContain(
