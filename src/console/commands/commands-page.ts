@@ -12,19 +12,22 @@ import {
 } from '../page/page.ts';
 import { time } from '../page/parts.ts';
 import type { HeldResult } from '../results/held-results.ts';
-import type { ResultLog } from '../results/result-log.ts';
+import type { ReadFailure, ResultLog } from '../results/result-log.ts';
 import { commandForm, fieldsOf } from './command-form.ts';
 import { SentCommands, sendCommand } from './send-command.ts';
-import { resultFacts, resultTable } from './show-results.ts';
+import { failureOf, resultFacts, resultTable } from './show-results.ts';
 
 type Commands = {
   readonly ref: string;
   readonly isPartial: boolean;
+  readonly failure: ReadFailure | null;
   readonly results: readonly HeldResult[];
 };
 
 /** Of more the page would be long: the JSON answer has as many. */
 const SHOWN = 50;
+/** At the latest, an open page looks so often whether results can still be read. */
+const LOOK_MS = 5_000;
 
 /** Sends commands by a form, shows what became of them, and the history of a ref. */
 export function commandPages(deps: ConsoleDeps, results: () => Promise<ResultLog>): readonly Page[] {
@@ -40,10 +43,12 @@ export function commandPages(deps: ConsoleDeps, results: () => Promise<ResultLog
   const look = async (request: PageRequest): Promise<Commands> => {
     const log = await results();
     const ref = refOf(request);
-    return { ref, isPartial: log.isPartial, results: log.latest(ref || undefined).slice(0, SHOWN) };
+    const { isPartial, failure } = log;
+    return { ref, isPartial, failure, results: log.latest(ref || undefined).slice(0, SHOWN) };
   };
-  const history = ({ ref, results: found, isPartial }: Commands): Html => html`<section id="history">
+  const history = ({ ref, results: found, isPartial, failure }: Commands): Html => html`<section id="history">
 <h2>${ref ? html`History of ${ref}` : 'Latest results'}</h2>
+${failureOf(failure)}
 ${resultTable(found)}
 ${isPartial && html`<p class="quiet">Earlier results are in the topic: the command below shows them.</p>`}</section>`;
 
@@ -66,9 +71,13 @@ ${isPartial && html`<p class="quiet">Earlier results are in the topic: the comma
     },
     async *live(request): AsyncIterable<LiveUpdate> {
       const log = await results();
+      let seen = '';
       while (!request.signal.aborted) {
-        yield { id: 'history', html: history(await look(request)) };
-        await log.next(request.signal);
+        const shown = history(await look(request));
+        if (String(shown) !== seen) yield { id: 'history', html: shown };
+        seen = String(shown);
+        // That nothing can be read is no news of the log.
+        await log.next(AbortSignal.any([request.signal, AbortSignal.timeout(LOOK_MS)]));
       }
     },
     changes: [{ ...sendCommand(deps, topics, sent), again: formOf }],

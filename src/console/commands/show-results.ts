@@ -3,6 +3,7 @@ import { recordName } from '../../core/record.ts';
 import { address, type Html, html, type Shown } from '../page/html.ts';
 import { badge, duration, type Mood, table, time } from '../page/parts.ts';
 import type { HeldResult } from '../results/held-results.ts';
+import type { ReadFailure } from '../results/result-log.ts';
 
 const MOODS: Readonly<Record<ResultStatus, Mood>> = {
   SUCCEEDED: 'good',
@@ -15,6 +16,11 @@ const MOODS: Readonly<Record<ResultStatus, Mood>> = {
 
 /** Its word and its mood; a status of a later version is shown as it is. */
 const statusOf = ({ status }: Pick<CommandResult, 'status'>): Html => badge(status, MOODS[status] ?? 'quiet');
+
+/** What was read before may not be all. */
+export const failureOf = (failure: ReadFailure | null): Shown =>
+  failure !== null &&
+  html`<p>${badge('not read now', 'bad')} The results of commands could not be read at ${time(failure.at)}, and later ones may be missing: ${failure.message}</p>`;
 
 export const resultTable = (results: readonly CommandResult[]): Html =>
   table(

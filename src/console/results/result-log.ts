@@ -25,10 +25,15 @@ export type ResultLog = {
   readonly isPartial: boolean;
   /** Whether drift may be missing: its report is not read yet, or there is too much of it. */
   readonly isDriftPartial: boolean;
+  /** When and why the topic could not be read a moment ago, and no result came since: later ones may be missing. */
+  readonly failure: ReadFailure | null;
   /** Resolves with the next result, or when `signal` aborts. */
   next(signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 };
+
+/** @property at milliseconds since 1970 */
+export type ReadFailure = { readonly at: number; readonly message: string };
 
 type ResultLogDeps = TopicDeps & {
   readonly read: RecordReader;
@@ -42,6 +47,8 @@ const DRIFT_LIMITS = { maxBytes: 1_048_576, maxValueBytes: 65_536 };
 /** A topic of 1 GB is read within two minutes, beside what pages ask for. */
 const BYTES_PER_SECOND = 10_000_000;
 const READ_AGAIN_MS = 10_000;
+/** An interruption is told again while it lasts, of a broker that hangs after longer than of one that is gone. */
+const FAILED_MS = 60_000;
 
 export const resultLog = (deps: ConsoleDeps): (() => Promise<ResultLog>) =>
   lazily(deps, 'results', () => openLog(deps));
@@ -59,7 +66,12 @@ async function openLog({ config, kafka, logger, clock }: ConsoleDeps): Promise<R
 
 /** Resolves when the latest results are there; earlier drift follows. Rejects where the brokers don't answer. */
 export async function openResultLog(deps: ResultLogDeps): Promise<ResultLog> {
-  const { openTopic, clock, topic, read, onBrokenOff } = deps;
+  const { openTopic, clock, topic, read } = deps;
+  let failure: ReadFailure | null = null;
+  const onBrokenOff = (error: Error) => {
+    failure = { at: clock.wall(), message: error.message };
+    deps.onBrokenOff(error);
+  };
   const held = new HeldResults();
   let news = Promise.withResolvers<void>();
   const decode = async ({ value }: IncomingRecord) => {
@@ -70,6 +82,7 @@ export async function openResultLog(deps: ResultLogDeps): Promise<ResultLog> {
   let isAwaiting = false;
   let failures = 0;
   const keep = async (record: IncomingRecord) => {
+    failure = null;
     const result = await decode(record).catch(() => {
       isAwaiting = true;
       failures++;
@@ -112,6 +125,9 @@ export async function openResultLog(deps: ResultLogDeps): Promise<ResultLog> {
     },
     get isDriftPartial() {
       return !isDriftRead || held.isDriftPartial;
+    },
+    get failure() {
+      return failure !== null && clock.wall() - failure.at < FAILED_MS ? failure : null;
     },
     next: (signal) => orAborted(news.promise, signal).catch(() => {}),
     async stop() {

@@ -1,11 +1,12 @@
 import type { KeyRow } from '../../cli/keys/key-rows.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import { failureOf } from '../commands/show-results.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address, formValue, type Html, html, type Shown } from '../page/html.ts';
 import { definePage, type Fields, type Page, type PageRequest, typedIn } from '../page/page.ts';
 import { badge, table, time } from '../page/parts.ts';
 import type { DriftReport } from '../results/held-results.ts';
-import type { ResultLog } from '../results/result-log.ts';
+import type { ReadFailure, ResultLog } from '../results/result-log.ts';
 import { ingressKeys, type KeysKnown, notMatched } from '../watch/ingress-keys.ts';
 import type { Watch } from '../watch/watch.ts';
 import { applyChange, planChange } from './plan-changes.ts';
@@ -28,6 +29,7 @@ type Subscriptions = {
   readonly foreign: readonly string[];
   /** Not all reports of drift are known here. */
   readonly isDriftPartial: boolean;
+  readonly failure: ReadFailure | null;
   /** How far the keys are known. */
   readonly keysKnown: KeysKnown;
 };
@@ -56,6 +58,7 @@ export function subscriptionsPage(
         .filter(({ ref }) => ref === null)
         .map(({ subscriptionId, message }) => `${subscriptionId}: ${message}`),
       isDriftPartial: log.isDriftPartial,
+      failure: log.failure,
       keysKnown,
     };
   };
@@ -98,8 +101,10 @@ export const listOf = ({
   subscriptions,
   foreign,
   isDriftPartial,
+  failure,
   keysKnown,
 }: Subscriptions): Html => html`<section>
+${failureOf(failure)}
 ${table(
   'Subscriptions',
   [

@@ -174,3 +174,27 @@ it('holds no more values than the brokers answer at once', async () => {
   expect(log.latest()).toHaveLength(500);
   await log.stop();
 });
+
+it('says since when its topic cannot be read, until a result comes or it has not failed for a minute', async () => {
+  const topic = new ScriptedTopic([1]);
+  const start = clock.wall();
+  let ahead = 0;
+  const log = await openResultLog({
+    openTopic: topic.open,
+    topic: 't',
+    clock: { ...clock, wall: () => start + ahead },
+    read: async (value) => JSON.parse(value.toString()),
+    onBrokenOff() {},
+  });
+  expect(log.failure).toBeNull();
+  topic.failures.set(1, [new Error('no broker answers')]);
+  await vi.waitFor(() => expect(log.failure).toEqual({ at: start, message: 'no broker answers' }), 10_000);
+  topic.append(0, resultOf({ commandId: 'c-1' }));
+  await vi.waitFor(() => expect(log.of('c-1')).toBeDefined(), 10_000);
+  expect(log.failure).toBeNull();
+  topic.failures.set(1, [new Error('a broker hangs')]);
+  await vi.waitFor(() => expect(log.failure).not.toBeNull(), 10_000);
+  ahead = 61_000;
+  expect(log.failure).toBeNull();
+  await log.stop();
+});

@@ -30,7 +30,9 @@ function listed(pods: readonly PodReading[]): string {
     drift: null,
     keys,
   };
-  return String(listOf({ at: NOW, subscriptions: [line], foreign: [], isDriftPartial: false, keysKnown }));
+  return String(
+    listOf({ at: NOW, subscriptions: [line], foreign: [], isDriftPartial: false, failure: null, keysKnown }),
+  );
 }
 
 /** What the cell "keys matched" says. */
