@@ -83,5 +83,14 @@ function createProgram(shell: Shell, run: Run): Command {
   addVerifyCommand(program, shell, run);
   addTriggerCommand(program, shell, run);
   addConsoleCommand(program, shell, run);
+  for (const command of program.commands) nameItsHelp(command, program.name());
   return program;
+}
+
+/** Whoever left out an argument needs the help of that command, and not the list of all. */
+function nameItsHelp(command: Command, before: string): void {
+  const name = `${before} ${command.name()}`;
+  const what = command.commands.length > 0 ? 'the commands' : 'arguments and options';
+  command.showHelpAfterError(`(${name} --help lists ${what})`);
+  for (const one of command.commands) nameItsHelp(one, name);
 }

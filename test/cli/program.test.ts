@@ -12,6 +12,16 @@ const ENV = {
 const NO_STACK = /\n\s+at |node:internal/;
 
 describe('hookline, called wrongly,', () => {
+  it.each([
+    [['tail'], 'hookline tail --help'],
+    [['dlq', 'redrive', '--wrong'], 'hookline dlq redrive --help'],
+    [['dlq', 'nonsense'], 'hookline dlq --help'],
+    [['nonsense'], 'hookline --help'],
+  ])('names the help of the command that was meant: %j', async (args, help) => {
+    const { notes } = await cli(ENV, ...args);
+    expect(notes).toContain(`(${help} lists `);
+  });
+
   const create = ['command', 'subscription.create', '--ref', 'ledger-eu'];
   it.each<[string[], string]>([
     [['tail', 'x', '--limit', '0'], '--limit is "0": give a whole number from 1'],

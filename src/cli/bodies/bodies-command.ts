@@ -20,7 +20,7 @@ export function addBodiesCommand(program: Command, shell: Shell, run: Run): void
     .description('the objects that events and dead-letter records refer to (BODY_STORE)')
     .command('check')
     .description(
-      'compares all references in Kafka with the object store; exit code 1 if an object is missing, changed or archived, 3 if none is but not everything could be checked',
+      'compares all references in Kafka with the object store; exit code 1: an object is missing, changed or archived; 3: nothing was found, but not everything could be checked',
     )
     .option('--verify', 'reads every object and verifies its SHA-256')
     .option('--json', 'print JSON')

@@ -31,7 +31,7 @@ export function addVerifyCommand(program: Command, shell: Shell, run: Run): void
   program
     .command('verify')
     .description(
-      'sends a signed probe through ingress, waits for its record, and compares the counters of acknowledged and written records; exit code 1 if something is not well, 3 if nothing is but not everything could be checked',
+      'sends a signed probe through ingress, waits for its record, and compares the counters of acknowledged and written records; exit code 1: something is not well; 3: nothing was found, but not everything could be checked',
     )
     .option('--url <url>', 'address of ingress (default: VERIFY_URL)')
     .option(
