@@ -52,9 +52,13 @@ const PAGES: readonly (readonly [name: string, path: () => string])[] = [
   ['schemas', () => '/schemas'],
 ];
 
-const VIEWS: readonly View[] = [360, 1_280, 2_560].flatMap((width) =>
-  (['light', 'dark'] as const).map((scheme) => ({ width, scheme })),
-);
+const VIEWS: readonly View[] = [
+  ...[360, 1_280, 2_560].flatMap((width) =>
+    (['light', 'dark'] as const).map((scheme) => ({ width, scheme })),
+  ),
+  // A tablet.
+  { width: 768, scheme: 'light' },
+];
 
 /** How far a page is wider than its window. */
 const overflow = (page: Page) =>
