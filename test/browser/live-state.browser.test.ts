@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { html } from '../../src/console/page/html.ts';
@@ -119,6 +120,9 @@ it('a page whose updates fail says why, and never that it is live', async () => 
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   expect([...said]).toEqual(['Out of date: no broker answers']);
+  // What was known last is grey, and can be read.
+  const { violations } = await new AxeBuilder({ page }).withRules('color-contrast').analyze();
+  expect(violations.flatMap(({ nodes }) => nodes.map(({ failureSummary }) => failureSummary))).toEqual([]);
 });
 
 it('a page that gets no place says so and stays as it is, with what was typed into it', async () => {
