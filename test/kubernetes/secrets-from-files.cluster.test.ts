@@ -181,9 +181,16 @@ async function starts(): Promise<Record<string, number | undefined>> {
 
 async function verify(name: string): Promise<string> {
   await release.kubectl('create', 'job', name, '--from=cronjob/pay-hookline-verify');
-  await release.kubectl('wait', `job/${name}`, '--for=condition=Complete', '--timeout=120s');
-  return release.kubectl('logs', `job/${name}`);
+  const done = release.kubectl('wait', `job/${name}`, '--for=condition=Complete', '--timeout=120s');
+  const logs = () => release.kubectl('logs', `job/${name}`);
+  return done.then(logs, async (error) => {
+    throw new Error(await logs(), { cause: error });
+  });
 }
+
+/** One that ends while `verify` reads its counters cannot be checked. */
+const oldPodsAreGone = () =>
+  until('the old pods are gone', async () => (await release.pods('ingress')).length === 2, 60_000);
 
 describe('on a cluster, with secrets from files that the chart does not mount', () => {
   it('helm install waits for files that come late; jobs and processes have theirs', async () => {
@@ -240,13 +247,14 @@ describe('on a cluster, with secrets from files that the chart does not mount', 
     );
     const verdict = await release.underLoad(async () => {
       await release.install(fromSecrets());
+      await oldPodsAreGone();
       expect(await verify('verify-secrets')).toContain('Verdict: well.');
       await release.install(fromFiles());
       await release.helm('rollback', release.name, '--wait', '--timeout', '180s');
       expect(await release.kubectl('get', 'deployments', '-o', 'yaml')).not.toContain(FOLDER);
       await release.helm('rollback', release.name, '--wait', '--timeout', '180s');
       expect(await release.kubectl('get', 'deployments', '-o', 'yaml')).toContain(FOLDER);
-      await until('the old pods are gone', async () => (await release.pods('ingress')).length === 2, 60_000);
+      await oldPodsAreGone();
     });
     console.log(`files: ${verdict.acked} webhooks, longest ${Math.round(verdict.longestAnswerMs)} ms`);
     expect(Object.keys(verdict.statuses)).toEqual(['200']);
