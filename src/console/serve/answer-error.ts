@@ -17,9 +17,12 @@ type Fault = Error & {
   readonly code?: string;
   readonly isPlain?: boolean;
   readonly isLogin?: boolean;
-  /** What was posted, to be corrected. */
-  readonly form?: Html;
 };
+
+/** What was posted, to be corrected. Not in the error: requests can share one. */
+const forms = new WeakMap<FastifyRequest, Html>();
+
+export const showAgain = (request: FastifyRequest, form: Html): unknown => forms.set(request, form);
 
 /** A failure as a page or as JSON, in a sentence that says what would be right. */
 export function answerError(
@@ -42,16 +45,13 @@ export function answerError(
 }
 
 /** What can end otherwise is offered again; a form is sent again from its page. */
-function nextOf(
-  error: Fault,
-  { method, url, routeOptions }: FastifyRequest,
-  status: number,
-  pages: readonly Page[],
-): Shown {
+function nextOf(error: Fault, request: FastifyRequest, status: number, pages: readonly Page[]): Shown {
+  const { method, url, routeOptions } = request;
   const form = pages.find(({ changes = [] }) => changes.some(({ path }) => path === routeOptions.url));
   if (error.isLogin)
     return html`<p><a class="button" href="${address('/login', { to: form?.path ?? '' })}">Log in</a></p>`;
-  if (error.form) return error.form;
+  const typed = forms.get(request);
+  if (typed) return typed;
   if (method === 'POST') {
     return form && html`<p><a class="button" href="${form.path}">Back to ${form.title}</a></p>`;
   }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Html } from '../page/html.ts';
 import { type Change, checkRole, type Fields, type Page, PageError, type PageRequest } from '../page/page.ts';
-import { accepts, sentenceOf } from './answer-error.ts';
+import { accepts, sentenceOf, showAgain } from './answer-error.ts';
 import { frameOf, requestOf, type Serving } from './serve-page.ts';
 
 /** One change: who may, from where, what; then the audit trail; then the change; then how it ended. */
@@ -34,11 +34,10 @@ export function serveChange(app: FastifyInstance, change: Change, page: Page, se
       .type('text/html; charset=utf-8')
       .send(frameOf(page, given, serving, { content: shown, title, cli }).toString());
   };
-  const withForm = (error: Error, request: FastifyRequest, given: PageRequest): Error => {
+  const keepForm = (request: FastifyRequest, given: PageRequest) => {
     const { body } = request;
-    if (!change.again || accepts(request) !== 'html' || typeof body !== 'object' || body === null)
-      return error;
-    return Object.assign(error, { form: change.again(body as Fields, given) });
+    if (!change.again || accepts(request) !== 'html' || typeof body !== 'object' || body === null) return;
+    showAgain(request, change.again(body as Fields, given));
   };
   app.post(change.path, { preHandler }, async (request, reply) => {
     const given = requestOf(request, reply, serving);
@@ -46,7 +45,8 @@ export function serveChange(app: FastifyInstance, change: Change, page: Page, se
     try {
       return await carryOut(request, reply, given);
     } catch (error) {
-      throw withForm(error as Error, request, given);
+      keepForm(request, given);
+      throw error;
     }
   });
 }

@@ -91,6 +91,41 @@ it('shows a form again that cannot be used, with what was typed into it, and not
   expect(body).not.toContain('Back to Words');
 });
 
+it('shows each user the own form again, where one failure ends the requests of two', async () => {
+  const shared = Promise.withResolvers<object>();
+  let waiting = 0;
+  const typed = definePage<object>({
+    ...lists,
+    path: '/words',
+    title: 'Words',
+    render: (_, { csrfField }) => html`<form method="post">${csrfField}</form>`,
+    changes: [
+      defineChange<object, object>({
+        path: '/words',
+        title: 'Changed',
+        role: 'operate',
+        fields: ['word'],
+        read: () => ({}),
+        audited: () => null,
+        make: () => {
+          waiting++;
+          return shared.promise;
+        },
+        again: (fields) => html`<p>typed: ${typedIn(fields, 'word')}</p>`,
+        show: () => html``,
+      }),
+    ],
+  });
+  await using the = await openConsoleApp({}, { pages: [typed] });
+  const answers = Promise.all([the.post({}, { word: 'first' }), the.post({}, { word: 'second' })]);
+  await until('both wait', () => waiting === 2);
+
+  shared.reject(new Error('The brokers do not answer.'));
+  const [first, second] = await answers;
+  expect(first.body).toContain('typed: first');
+  expect(second.body).toContain('typed: second');
+});
+
 it('names in the title of a tab which of several things is shown, where there are some', async () => {
   const ours = definePage<object>({
     ...failing,
