@@ -11,8 +11,8 @@ export class SpoolSpace {
   readonly #reserve: Reserve;
   readonly #dir: string;
   readonly #maxBytes: number;
-  /** Of the file that is open. */
-  readonly #inode: string | undefined;
+  /** Of the files that are open. */
+  readonly #inodes: string;
 
   constructor(
     db: DatabaseSync,
@@ -23,7 +23,7 @@ export class SpoolSpace {
     this.#reserve = reserve;
     this.#dir = options.dir;
     this.#maxBytes = options.maxBytes;
-    this.#inode = this.#inodeNow();
+    this.#inodes = this.#inodesNow();
   }
 
   /**
@@ -49,16 +49,19 @@ export class SpoolSpace {
    * file has is published from it as long as it is open.
    */
   #requireInPlace(rows: number): void {
-    if (this.#inodeNow() === this.#inode) return;
+    if (this.#inodesNow() === this.#inodes) return;
     throw new HooklineError(
       rows > 0 ? 'SPOOL_FULL' : 'SPOOL_FAILING',
-      `${FILE_NAME} was deleted or replaced`,
+      `${FILE_NAME} or ${LOG_NAME} was deleted or replaced`,
     );
   }
 
-  #inodeNow(): string | undefined {
-    const file = statSync(join(this.#dir, FILE_NAME), { throwIfNoEntry: false });
-    return file && `${file.dev} ${file.ino}`;
+  #inodesNow(): string {
+    const inodes = [FILE_NAME, LOG_NAME].map((name) => {
+      const file = statSync(join(this.#dir, name), { throwIfNoEntry: false });
+      return file && `${file.dev} ${file.ino}`;
+    });
+    return inodes.join(', ');
   }
 
   usedBytes(): number {

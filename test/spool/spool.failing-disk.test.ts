@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -22,6 +22,24 @@ const bodies = async (spool: Spool) => (await spool.read(ALL)).map(({ delivery }
 const row = (n: number) => verified(`{"n":${n}}`);
 
 describe('the spool', () => {
+  it.each(['deleted', 'replaced'])('stores nothing in a log that alone was %s', async (how) => {
+    const spool = await open();
+    await spool.append(row(1));
+    const log = join(dir, 'spool.sqlite-wal');
+    renameSync(log, `${log}-old`);
+    if (how === 'replaced') writeFileSync(log, '');
+    await expect(spool.append(row(2))).rejects.toThrow('spool.sqlite-wal was deleted or replaced');
+    const [first, ...others] = await spool.read(ALL);
+    expect([String(first?.delivery.body), others]).toEqual(['{"n":1}', []]);
+    await spool.remove([first?.id ?? 0]);
+    await expect(spool.append(row(3))).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
+    await spool.append(row(4));
+    await spool.close();
+    const again = await open();
+    expect(await bodies(again)).toEqual(['{"n":4}']);
+    await again.close();
+  });
+
   it.each(['deleted', 'replaced'])(
     'stores nothing in a file that was %s, and publishes what that had',
     async (how) => {
@@ -30,7 +48,7 @@ describe('the spool', () => {
       if (how === 'replaced') renameSync(dir, `${dir}-old`);
       else for (const file of readdirSync(dir)) rmSync(join(dir, file));
       if (how === 'replaced') mkdirSync(dir);
-      await expect(spool.append(row(2))).rejects.toThrow('spool.sqlite was deleted or replaced');
+      await expect(spool.append(row(2))).rejects.toThrow('was deleted or replaced');
       const [first, ...others] = await spool.read(ALL);
       expect([String(first?.delivery.body), others]).toEqual(['{"n":1}', []]);
       await spool.remove([first?.id ?? 0]);
