@@ -5,14 +5,17 @@ import { HooklineError } from '../core/errors.ts';
 import { FILE_NAME, LOG_NAME, RESERVE_BYTES, type Reserve } from './database.ts';
 import { PAGE_BYTES } from './schema.ts';
 
+/** Rows are in the log alone until it is copied into the table. */
+const FILES = [FILE_NAME, LOG_NAME];
+
 /** The space that an open file of the spool has: on its volume, and by SPOOL_MAX_BYTES. */
 export class SpoolSpace {
   readonly #db: DatabaseSync;
   readonly #reserve: Reserve;
   readonly #dir: string;
   readonly #maxBytes: number;
-  /** Of the files that are open. */
-  readonly #inodes: string;
+  /** Of {@link FILES}, which are open. */
+  readonly #inodes: readonly (string | undefined)[];
 
   constructor(
     db: DatabaseSync,
@@ -49,19 +52,17 @@ export class SpoolSpace {
    * file has is published from it as long as it is open.
    */
   #requireInPlace(rows: number): void {
-    if (this.#inodesNow() === this.#inodes) return;
-    throw new HooklineError(
-      rows > 0 ? 'SPOOL_FULL' : 'SPOOL_FAILING',
-      `${FILE_NAME} or ${LOG_NAME} was deleted or replaced`,
-    );
+    const now = this.#inodesNow();
+    const gone = FILES.find((_, n) => now[n] !== this.#inodes[n]);
+    if (gone === undefined) return;
+    throw new HooklineError(rows > 0 ? 'SPOOL_FULL' : 'SPOOL_FAILING', `${gone} was deleted or replaced`);
   }
 
-  #inodesNow(): string {
-    const inodes = [FILE_NAME, LOG_NAME].map((name) => {
+  #inodesNow(): (string | undefined)[] {
+    return FILES.map((name) => {
       const file = statSync(join(this.#dir, name), { throwIfNoEntry: false });
       return file && `${file.dev} ${file.ino}`;
     });
-    return inodes.join(', ');
   }
 
   usedBytes(): number {

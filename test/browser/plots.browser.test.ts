@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import type { BrowserContextOptions, Page as BrowserPage } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { html } from '../../src/console/page/html.ts';
 import { definePage } from '../../src/console/page/page.ts';
@@ -40,7 +41,8 @@ const PAGE = definePage<object>({
     )}`,
 });
 
-it('a plot has the hours of UTC, as every other time of the console, wherever the browser is', async () => {
+/** A page of a browser that may see the plot. */
+async function inBrowser(options: BrowserContextOptions, look: (page: BrowserPage) => Promise<void>) {
   const { app } = await openConsoleApp(HEADER_MODE, { pages: [PAGE] });
   const browser = await launchChromium();
   try {
@@ -48,30 +50,28 @@ it('a plot has the hours of UTC, as every other time of the console, wherever th
     const { port } = app.server.address() as AddressInfo;
     const baseURL = `http://127.0.0.1:${port}`;
     const extraHTTPHeaders = as('vera', 'oncall');
-    const page = await browser.newPage({ baseURL, extraHTTPHeaders, timezoneId: 'America/New_York' });
+    await look(await browser.newPage({ baseURL, extraHTTPHeaders, ...options }));
+  } finally {
+    await browser.close();
+    await app.close();
+  }
+}
+
+it('a plot has the hours of UTC, as every other time of the console, wherever the browser is', async () => {
+  await inBrowser({ timezoneId: 'America/New_York' }, async (page) => {
     await page.addInitScript(NOTE_TEXTS);
     await page.goto('/plotted');
     const drawn = () => page.evaluate<string[]>('texts');
     await until('it is drawn', async () => (await drawn()).some((text) => text.includes(':')));
     const times = (await drawn()).filter((text) => text.includes(':'));
     expect(times.filter((text) => !/^(09|10):/.test(text))).toEqual([]);
-  } finally {
-    await browser.close();
-    await app.close();
-  }
+  });
 });
 
 it.each(['light', 'dark'] as const)(
   'lines can be told apart without colours, and where the reader has %s colours of their own',
   async (colorScheme) => {
-    const { app } = await openConsoleApp(HEADER_MODE, { pages: [PAGE] });
-    const browser = await launchChromium();
-    try {
-      await app.listen({ port: 0, host: '127.0.0.1' });
-      const { port } = app.server.address() as AddressInfo;
-      const baseURL = `http://127.0.0.1:${port}`;
-      const extraHTTPHeaders = as('vera', 'oncall');
-      const page = await browser.newPage({ baseURL, extraHTTPHeaders, colorScheme, forcedColors: 'active' });
+    await inBrowser({ colorScheme, forcedColors: 'active' }, async (page) => {
       await page.goto('/plotted');
       await page.locator('.u-series').nth(2).waitFor();
       const markers = await page.evaluate<[string, string][]>(
@@ -88,9 +88,6 @@ it.each(['light', 'dark'] as const)(
           `getComputedStyle(document.querySelector('nav [aria-current]')).borderBottomWidth`,
         ),
       ).toBe('3px');
-    } finally {
-      await browser.close();
-      await app.close();
-    }
+    });
   },
 );

@@ -22,46 +22,47 @@ const bodies = async (spool: Spool) => (await spool.read(ALL)).map(({ delivery }
 const row = (n: number) => verified(`{"n":${n}}`);
 
 describe('the spool', () => {
-  it.each(['deleted', 'replaced'])('stores nothing in a log that alone was %s', async (how) => {
+  const log = () => join(dir, 'spool.sqlite-wal');
+  it.each([
+    [
+      'a file that was deleted',
+      'spool.sqlite',
+      () => readdirSync(dir).map((file) => rmSync(join(dir, file))),
+    ],
+    [
+      'a folder that was replaced',
+      'spool.sqlite',
+      () => {
+        renameSync(dir, `${dir}-old`);
+        mkdirSync(dir);
+      },
+    ],
+    ['a log that alone was deleted', 'spool.sqlite-wal', () => rmSync(log())],
+    [
+      'a log that alone was replaced',
+      'spool.sqlite-wal',
+      () => {
+        renameSync(log(), `${log()}-old`);
+        writeFileSync(log(), '');
+      },
+    ],
+  ])('stores nothing in %s, and publishes what that had', async (_, name, harm) => {
     const spool = await open();
     await spool.append(row(1));
-    const log = join(dir, 'spool.sqlite-wal');
-    renameSync(log, `${log}-old`);
-    if (how === 'replaced') writeFileSync(log, '');
-    await expect(spool.append(row(2))).rejects.toThrow('spool.sqlite-wal was deleted or replaced');
+    harm();
+    await expect(spool.append(row(2))).rejects.toThrow(`${name} was deleted or replaced`);
     const [first, ...others] = await spool.read(ALL);
     expect([String(first?.delivery.body), others]).toEqual(['{"n":1}', []]);
     await spool.remove([first?.id ?? 0]);
     await expect(spool.append(row(3))).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
     await spool.append(row(4));
+    expect(await bodies(spool)).toEqual(['{"n":4}']);
     await spool.close();
     const again = await open();
     expect(await bodies(again)).toEqual(['{"n":4}']);
     await again.close();
+    rmSync(`${dir}-old`, { recursive: true, force: true });
   });
-
-  it.each(['deleted', 'replaced'])(
-    'stores nothing in a file that was %s, and publishes what that had',
-    async (how) => {
-      const spool = await open();
-      await spool.append(row(1));
-      if (how === 'replaced') renameSync(dir, `${dir}-old`);
-      else for (const file of readdirSync(dir)) rmSync(join(dir, file));
-      if (how === 'replaced') mkdirSync(dir);
-      await expect(spool.append(row(2))).rejects.toThrow('was deleted or replaced');
-      const [first, ...others] = await spool.read(ALL);
-      expect([String(first?.delivery.body), others]).toEqual(['{"n":1}', []]);
-      await spool.remove([first?.id ?? 0]);
-      await expect(spool.append(row(3))).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
-      await spool.append(row(4));
-      expect(await bodies(spool)).toEqual(['{"n":4}']);
-      await spool.close();
-      const again = await open();
-      expect(await bodies(again)).toEqual(['{"n":4}']);
-      await again.close();
-      rmSync(`${dir}-old`, { recursive: true, force: true });
-    },
-  );
 
   it('takes nothing more for a disk that does not answer, and says so', async () => {
     const clock = manualClock();

@@ -74,8 +74,9 @@ ${isPartial && html`<p class="quiet">Earlier results are in the topic: the comma
       let seen = '';
       while (!request.signal.aborted) {
         const shown = history(await look(request));
-        if (String(shown) !== seen) yield { id: 'history', html: shown };
-        seen = String(shown);
+        const text = String(shown);
+        if (text !== seen) yield { id: 'history', html: shown };
+        seen = text;
         // That nothing can be read is no news of the log.
         await log.next(AbortSignal.any([request.signal, AbortSignal.timeout(LOOK_MS)]));
       }

@@ -22,7 +22,10 @@ type Fault = Error & {
 /** What was posted, to be corrected. Not in the error: requests can share one. */
 const forms = new WeakMap<FastifyRequest, Html>();
 
-export const showAgain = (request: FastifyRequest, form: Html): unknown => forms.set(request, form);
+/** The answer to a request that fails has this form below its error. */
+export function showAgain(request: FastifyRequest, form: Html): void {
+  forms.set(request, form);
+}
 
 /** A failure as a page or as JSON, in a sentence that says what would be right. */
 export function answerError(

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { formValue, html } from '../../../src/console/page/html.ts';
-import { defineChange, definePage, PageError, typedIn } from '../../../src/console/page/page.ts';
+import { type Change, defineChange, definePage, PageError, typedIn } from '../../../src/console/page/page.ts';
 import { as, HEADER_MODE, HOSTILE, openConsoleApp } from '../../support/console-app.ts';
 import { until } from '../../support/until.ts';
 
@@ -58,8 +58,9 @@ it('leads from what is wrong with a form back to its page', async () => {
   expect(body).toContain('href="/words">Back to Words</a>');
 });
 
-it('shows a form again that cannot be used, with what was typed into it, and nothing of it unescaped', async () => {
-  const typed = definePage<object>({
+/** Whose form has a change. */
+const typedPage = (change: Partial<Change>) =>
+  definePage<object>({
     ...lists,
     path: '/words',
     title: 'Words',
@@ -70,16 +71,22 @@ it('shows a form again that cannot be used, with what was typed into it, and not
         title: 'Changed',
         role: 'operate',
         fields: ['word', 'other'],
-        read: () => {
-          throw new PageError(400, 'word must be a word.');
-        },
+        read: () => ({}),
         audited: () => null,
         make: async () => ({}),
-        again: (fields, { csrfField }) =>
-          html`<form method="post">${csrfField}<input name="word" value="${formValue(typedIn(fields, 'word'))}">${typedIn(fields, 'other')}</form>`,
         show: () => html``,
+        ...change,
       }),
     ],
+  });
+
+it('shows a form again that cannot be used, with what was typed into it, and nothing of it unescaped', async () => {
+  const typed = typedPage({
+    read: () => {
+      throw new PageError(400, 'word must be a word.');
+    },
+    again: (fields, { csrfField }) =>
+      html`<form method="post">${csrfField}<input name="word" value="${formValue(typedIn(fields, 'word'))}">${typedIn(fields, 'other')}</form>`,
   });
   await using the = await openConsoleApp({}, { pages: [typed] });
   const { statusCode, body } = await the.post({}, { word: HOSTILE });
@@ -94,27 +101,12 @@ it('shows a form again that cannot be used, with what was typed into it, and not
 it('shows each user the own form again, where one failure ends the requests of two', async () => {
   const shared = Promise.withResolvers<object>();
   let waiting = 0;
-  const typed = definePage<object>({
-    ...lists,
-    path: '/words',
-    title: 'Words',
-    render: (_, { csrfField }) => html`<form method="post">${csrfField}</form>`,
-    changes: [
-      defineChange<object, object>({
-        path: '/words',
-        title: 'Changed',
-        role: 'operate',
-        fields: ['word'],
-        read: () => ({}),
-        audited: () => null,
-        make: () => {
-          waiting++;
-          return shared.promise;
-        },
-        again: (fields) => html`<p>typed: ${typedIn(fields, 'word')}</p>`,
-        show: () => html``,
-      }),
-    ],
+  const typed = typedPage({
+    make: () => {
+      waiting++;
+      return shared.promise;
+    },
+    again: (fields) => html`<p>typed: ${typedIn(fields, 'word')}</p>`,
   });
   await using the = await openConsoleApp({}, { pages: [typed] });
   const answers = Promise.all([the.post({}, { word: 'first' }), the.post({}, { word: 'second' })]);
