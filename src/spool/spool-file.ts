@@ -1,8 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { hasCode } from '../core/errors.ts';
 import { releaseBytes } from '../core/release-bytes.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
-import { clearFormat, openDatabase, Reserve, sqliteFailure, vacuum } from './database.ts';
+import { clearFormat, openDatabase, Reserve, sqliteFailure } from './database.ts';
 import { RowProofs, type TableRow, upgradeRows } from './row-proofs.ts';
 import { COLUMNS_SQL, COUNT_LATE_SQL, INSERT_SQL } from './schema.ts';
 import {
@@ -21,8 +20,6 @@ import { SpoolSpace } from './spool-space.ts';
 const ROW_BYTES = 1_024;
 /** Free bytes that a full spool must have before it accepts deliveries again. */
 const PROBE_BYTES = 256 * 1024;
-/** An empty file with at least this many free pages is shrunk. */
-const SHRINK_PAGES = 1_024;
 const ANY = Number.POSITIVE_INFINITY;
 
 /**
@@ -156,7 +153,7 @@ export class SpoolFile {
         }
       }),
     );
-    this.#shrink();
+    if (this.#rows === 0) this.#space.shrink();
   }
 
   /** A row that was read before its key went from the file, and is removed now, is missing no more. */
@@ -166,7 +163,7 @@ export class SpoolFile {
 
   /** Throws if an append would fail: no space, or a disk that cannot be written. */
   probe(): void {
-    this.#shrink();
+    if (this.#rows === 0) this.#space.shrink();
     this.#space.require(this.#rows, PROBE_BYTES);
     this.#transaction(() =>
       this.#db.exec(`PRAGMA user_version = ${this.#row('PRAGMA user_version').user_version}`),
@@ -211,11 +208,13 @@ export class SpoolFile {
   close(isLast = false): void {
     if (isLast && this.#rows === 0) clearFormat(this.#db, this.#reserve);
     this.#db.close();
+    if (this.#rows === 0) this.#space.discardShort();
   }
 
   #transaction(work: () => void): void {
     const rows = this.#rows;
     const keyMissing = this.#keyMissing;
+    this.#space.beginWrite();
     try {
       this.#db.exec('BEGIN IMMEDIATE');
       work();
@@ -226,16 +225,8 @@ export class SpoolFile {
       // After some failures SQLite has rolled back already.
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw sqliteFailure(error, this.#dir);
-    }
-  }
-
-  /** Returns the space of an outage to the disk. Where the disk is too full for that, the next call tries again. */
-  #shrink(): void {
-    if (this.#rows > 0 || this.#space.freePages() < SHRINK_PAGES) return;
-    try {
-      this.#reserve.lend(() => vacuum(this.#db, this.#space.freePages(), this.#dir));
-    } catch (error) {
-      if (!hasCode(error, 'SPOOL_FULL')) throw error;
+    } finally {
+      this.#space.endWrite();
     }
   }
 

@@ -1,12 +1,14 @@
-import { statfsSync, statSync } from 'node:fs';
+import { rmSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { HooklineError } from '../core/errors.ts';
-import { FILE_NAME, LOG_NAME, RESERVE_BYTES, type Reserve } from './database.ts';
+import { HooklineError, hasCode } from '../core/errors.ts';
+import { FILE_NAME, LOG_NAME, RESERVE_BYTES, type Reserve, vacuum } from './database.ts';
 import { PAGE_BYTES } from './schema.ts';
 
 /** Rows are in the log alone until it is copied into the table. */
 const FILES = [FILE_NAME, LOG_NAME];
+/** An empty file with at least this many free pages is shrunk. */
+const SHRINK_PAGES = 1_024;
 
 /** The space that an open file of the spool has: on its volume, and by SPOOL_MAX_BYTES. */
 export class SpoolSpace {
@@ -16,6 +18,10 @@ export class SpoolSpace {
   readonly #maxBytes: number;
   /** Of {@link FILES}, which are open. */
   readonly #inodes: readonly (string | undefined)[];
+  /** Of these too, behind the last write. */
+  #sizes: readonly number[] = [];
+  /** The one that something else has cut short, once it was seen: it has a hole when it is as long again. */
+  #short: string | undefined;
 
   constructor(
     db: DatabaseSync,
@@ -26,7 +32,22 @@ export class SpoolSpace {
     this.#reserve = reserve;
     this.#dir = options.dir;
     this.#maxBytes = options.maxBytes;
-    this.#inodes = this.#inodesNow();
+    this.#inodes = this.#filesNow().map(inodeOf);
+    this.endWrite();
+  }
+
+  /** Before anything is written: whether what was written before is still there. @returns {@link FILES} as they are now */
+  beginWrite(): readonly (Stats | undefined)[] {
+    const now = this.#filesNow();
+    this.#short ??= FILES.find(
+      (_, n) => this.#isOurs(now, n) && Number(now[n]?.size) < (this.#sizes[n] ?? 0),
+    );
+    return now;
+  }
+
+  /** Behind what was written, or has failed, and what SQLite has cut off itself. */
+  endWrite(): void {
+    this.#sizes = this.#filesNow().map((file) => file?.size ?? 0);
   }
 
   /**
@@ -48,21 +69,45 @@ export class SpoolSpace {
   }
 
   /**
-   * What is written to a file that was deleted, or lies in a folder that was replaced, is lost with this process. What such a
-   * file has is published from it as long as it is open.
+   * What is written to a file that was deleted, or lies in a folder that was replaced, is lost with this process, as is what
+   * stands behind a hole. What such a file has is published from it as long as it is open.
    */
   #requireInPlace(rows: number): void {
-    const now = this.#inodesNow();
-    const gone = FILES.find((_, n) => now[n] !== this.#inodes[n]);
-    if (gone === undefined) return;
-    throw new HooklineError(rows > 0 ? 'SPOOL_FULL' : 'SPOOL_FAILING', `${gone} was deleted or replaced`);
+    const now = this.beginWrite();
+    const gone = FILES.find((_, n) => !this.#isOurs(now, n));
+    if (gone === undefined && this.#short === undefined) return;
+    const fault = gone
+      ? `${gone} was deleted or replaced`
+      : `${this.#short} was cut short by another program`;
+    throw new HooklineError(rows > 0 ? 'SPOOL_FULL' : 'SPOOL_FAILING', fault);
   }
 
-  #inodesNow(): (string | undefined)[] {
-    return FILES.map((name) => {
-      const file = statSync(join(this.#dir, name), { throwIfNoEntry: false });
-      return file && `${file.dev} ${file.ino}`;
-    });
+  #isOurs(now: readonly (Stats | undefined)[], n: number): boolean {
+    return inodeOf(now[n]) === this.#inodes[n];
+  }
+
+  #filesNow(): (Stats | undefined)[] {
+    return FILES.map((name) => statSync(join(this.#dir, name), { throwIfNoEntry: false }));
+  }
+
+  /** After the database was closed without rows: SQLite has copied the hole into the table, which cannot be read any more. */
+  discardShort(): void {
+    if (this.#short === undefined) return;
+    const now = this.#filesNow();
+    const ours = FILES.filter((_, n) => this.#isOurs(now, n));
+    for (const name of ours.toReversed()) rmSync(join(this.#dir, name), { force: true });
+  }
+
+  /** Returns the space of an outage to the disk. Where the disk is too full for that, the next call tries again. */
+  shrink(): void {
+    if (this.freePages() < SHRINK_PAGES) return;
+    this.beginWrite();
+    try {
+      this.#reserve.lend(() => vacuum(this.#db, this.freePages(), this.#dir));
+    } catch (error) {
+      if (!hasCode(error, 'SPOOL_FULL')) throw error;
+    }
+    this.endWrite();
   }
 
   usedBytes(): number {
@@ -74,3 +119,5 @@ export class SpoolSpace {
     return Number({ ...this.#db.prepare('PRAGMA freelist_count').get() }.freelist_count);
   }
 }
+
+const inodeOf = (file: Stats | undefined) => file && `${file.dev} ${file.ino}`;

@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -26,31 +34,33 @@ describe('the spool', () => {
   it.each([
     [
       'a file that was deleted',
-      'spool.sqlite',
+      'spool.sqlite was deleted or replaced',
       () => readdirSync(dir).map((file) => rmSync(join(dir, file))),
     ],
     [
       'a folder that was replaced',
-      'spool.sqlite',
+      'spool.sqlite was deleted or replaced',
       () => {
         renameSync(dir, `${dir}-old`);
         mkdirSync(dir);
       },
     ],
-    ['a log that alone was deleted', 'spool.sqlite-wal', () => rmSync(log())],
+    ['a log that alone was deleted', 'spool.sqlite-wal was deleted or replaced', () => rmSync(log())],
+    ['a log that was emptied', 'spool.sqlite-wal was cut short', () => truncateSync(log())],
+    ['a log that was cut short', 'spool.sqlite-wal was cut short', () => truncateSync(log(), 12_000)],
     [
       'a log that alone was replaced',
-      'spool.sqlite-wal',
+      'spool.sqlite-wal was deleted or replaced',
       () => {
         renameSync(log(), `${log()}-old`);
         writeFileSync(log(), '');
       },
     ],
-  ])('stores nothing in %s, and publishes what that had', async (_, name, harm) => {
+  ])('stores nothing in %s, and publishes what that had', async (_, what, harm) => {
     const spool = await open();
     await spool.append(row(1));
     harm();
-    await expect(spool.append(row(2))).rejects.toThrow(`${name} was deleted or replaced`);
+    await expect(spool.append(row(2))).rejects.toThrow(what);
     const [first, ...others] = await spool.read(ALL);
     expect([String(first?.delivery.body), others]).toEqual(['{"n":1}', []]);
     await spool.remove([first?.id ?? 0]);
