@@ -69,11 +69,11 @@ export class SpoolFile {
       options.onDamage?.(this.#damage);
     };
     this.#db = this.#reserve.lend(() => openDatabase(options.dir, onDamage));
-    this.#space = new SpoolSpace(this.#db, this.#reserve, options);
     this.#proofs = new RowProofs(options.sealingKeys);
     const { openable } = this.#proofs;
     try {
       this.#unproven = this.#reserve.lend(() => upgradeRows(this.#db, this.#proofs, options.dir));
+      this.#space = new SpoolSpace(this.#db, this.#reserve, options);
       const { count, last, locked } = this.#row(
         `SELECT count(*) AS count, max(id) AS last, total(NOT ${openable}) AS locked FROM deliveries`,
       );

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -49,6 +49,21 @@ it('leaves out rows that it is to pass over, and reads as many others', () => {
   const limits = { maxRows: 2, maxBytes: 100, passOver: new Set([1, 3]) };
   expect(file.read(limits).map(({ id }) => id)).toEqual([2, 4]);
   expect(file.readable([1, 4, 5])).toEqual([1, 4]);
+  file.close();
+});
+
+it('takes rows after an opening at which SQLite has cut its log short itself', () => {
+  const killed = join(dir, 'killed');
+  const log = join(killed, 'spool.sqlite-wal');
+  const before = new SpoolFile({ dir, maxBytes: 1e8 });
+  before.append([{ ...ROW, body: Buffer.alloc(6_000_000) }]);
+  for (const name of ['spool.sqlite', 'spool.sqlite-wal']) cpSync(join(dir, name), join(killed, name));
+  before.close();
+  const { size } = statSync(log);
+  const file = new SpoolFile({ dir: killed, maxBytes: 1e8, sealingKeys: sealingKeysOf('a') });
+  expect(statSync(log).size).toBeLessThan(size);
+  file.append([ROW]);
+  expect(file.counts.rows).toBe(2);
   file.close();
 });
 
